@@ -89,6 +89,7 @@ test: test-setup  ## all tests that every change must pass, one kernel boot incl
 # All that the tests need from the network, which none of them uses later.
 test-setup: setup package-packages page-packages ansible
 	$(BIN)/python tests/vm/fetch.py smoke || [ -z "$$CI" ]
+	PYTHONPATH=tests $(BIN)/python -m support.debs || [ -z "$$CI" ]
 
 test-harness:
 	$(MAKE) -j$(JOBS) -C measure check

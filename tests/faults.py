@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-import pytest
+from support import needs
+from support.waits import GUARD_S
 
 
 class _Call(NamedTuple):
@@ -93,7 +94,7 @@ def run(argv: Sequence[object], below: Path, fault: str = "", at: int = 0, **mor
     Standard output counts too if ``more`` directs it to a file there. Skips if this is not x86_64.
     """
     if platform.machine() != "x86_64":
-        pytest.skip("the numbers of the calls are known on x86_64 alone")
+        needs.absent("the numbers of the calls are known on x86_64 alone")
     ours, theirs = socket.socketpair()
     watch = _Watch(str(below), fault, at, ours)
     more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
@@ -104,7 +105,7 @@ def run(argv: Sequence[object], below: Path, fault: str = "", at: int = 0, **mor
         ) as process:
             theirs.close()
             try:
-                out, err = process.communicate(timeout=120)
+                out, err = process.communicate(timeout=GUARD_S)
             finally:
                 process.kill()
         watch.join(20)

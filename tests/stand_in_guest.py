@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -64,7 +64,7 @@ def main(argv: Sequence[str]) -> int:
     if _one_of(PANICS, folder):
         return _panic()
     if _one_of(HANGS, folder):
-        time.sleep(300)
+        signal.pause()
     if folder.parent.name == "scout":
         _scout(folder)
     else:

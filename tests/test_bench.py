@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 import bench
+from support import needs
 
 pytestmark = pytest.mark.slow
 
-pytest.importorskip("numpy", reason="the extra `report` is not installed")
-pytest.importorskip("scipy", reason="the extra `report` is not installed")
+needs.module("numpy", "the extra `report` is not installed")
+needs.module("scipy", "the extra `report` is not installed")
 
 #: The limit in KiB.
 MOST = 500e6 / 1024

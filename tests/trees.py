@@ -16,6 +16,7 @@ from typing import Any, Optional
 from unittest import mock
 
 from lowlat import cli
+from support.waits import GUARD_S
 
 CPU = "sys/devices/system/cpu"
 
@@ -135,7 +136,7 @@ def lowlat_process(*args: object, env: Optional[Mapping[str, str]] = None) -> An
         [sys.executable, "-m", "lowlat", *map(str, args)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=GUARD_S,
         stdin=subprocess.DEVNULL,
         env={**os.environ, **(env or {})},
         check=False,

@@ -6,20 +6,15 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Any, Optional
 
-import pytest
-
-from lowlat.base import process
-from lowlat.base.errors import LowlatError
-from lowlat.base.files import user_folder
-from lowlat.rehearse import packages
+from support import debs, needs
+from support.waits import GUARD_S
 
 SYSTEM_PYTHON = "/usr/bin/python3"
 
@@ -98,7 +93,7 @@ class TunedOracle:
             input=json.dumps({"names": [*names], "folders": [str(path) for path in folders]}),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=3 * GUARD_S,
             env=self.environment,
             check=False,
         )
@@ -112,51 +107,14 @@ def installed() -> Optional[TunedOracle]:
     """The installed TuneD of the host, or None."""
     asked = "from tuned.version import *; print(TUNED_VERSION_MAJOR, TUNED_VERSION_MINOR, sep='.')"
     done = subprocess.run(
-        [SYSTEM_PYTHON, "-c", asked], capture_output=True, text=True, timeout=30, check=False
+        [SYSTEM_PYTHON, "-c", asked], capture_output=True, text=True, timeout=GUARD_S, check=False
     )
     return TunedOracle(done.stdout.strip()) if done.returncode == 0 else None
-
-
-@cache
-def of_trixie() -> Union[TunedOracle, str]:
-    """Debian 13's TuneD, unpacked in the cache; or the reason if it is not available."""
-    tree = user_folder("XDG_CACHE_HOME", ".cache") / "tuned-trixie"
-    try:
-        if not (tree / "usr/sbin/tuned").exists():
-            _fetch(tree)
-    except LowlatError as error:
-        return f"Debian 13's TuneD is not to be had: {error}"
-    return TunedOracle("2.25", tree)
-
-
-def _fetch(tree: Path) -> None:
-    debian = packages.detect()
-    if debian.name != "debian":
-        raise LowlatError(f"this is {debian.name}")
-    signed = f"[arch={debian.arch} signed-by={debian.keyring}]"
-    fresh = tree.with_name(f"{tree.name}.{os.getpid()}")
-    fresh.mkdir(parents=True)
-    try:
-        line = f"deb {signed} {debian.mirror} trixie main"
-        with packages.apt([line], debian.arch) as environment:
-            words = ["apt-get", "-q", "download", "tuned"]
-            process.run(words, timeout=300, env=environment, cwd=str(fresh))
-        for package in fresh.glob("tuned_*.deb"):
-            process.run(["dpkg-deb", "-x", str(package), str(fresh)], timeout=60)
-        if not (fresh / "usr/sbin/tuned").exists():
-            raise LowlatError("the package cannot be downloaded")
-        if not tree.exists():
-            fresh.rename(tree)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def oracle(version: str) -> TunedOracle:
     """The installed TuneD or Debian 13's; skips the test with a reason if it is not available."""
     here = installed()
     if here is None:
-        pytest.skip("TuneD is not installed (package tuned)")
-    found = here if version == "installed" else of_trixie()
-    if isinstance(found, str):
-        pytest.skip(found)
-    return found
+        needs.absent("TuneD is not installed (package tuned)")
+    return here if version == "installed" else TunedOracle("2.25", debs.TUNED.tree())

@@ -69,7 +69,8 @@ def test_who_waits_sleeps_until_the_end() -> None:
     """Each wake-up of the waiting program would add load beside a measurement."""
     own = threading.get_native_id()
     child = process.start(["cat"], stdin=subprocess.PIPE, stdout=process.NOWHERE)
-    assert process.wait(child, 0.2) is None
+    soon_s = 0.2
+    assert process.wait(child, soon_s) is None
     child.communicate()
     assert process.wait(child, waits.GUARD_S) == 0
     child = process.start(["sleep", "1"], stdout=process.NOWHERE, stderr=process.NOWHERE)

@@ -22,7 +22,8 @@ from typing import Any, Callable, Optional, TypeVar, cast
 
 import pytest
 
-from lowlat.base.process import find
+from support import needs
+from support.waits import GUARD_S
 from trees import CONFIG, SHELL_GEN, Answer, machine, write_tree
 
 T = TypeVar("T")
@@ -38,13 +39,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 _SERVER = Path(__file__).with_name("forkserver.py")
 
 NEEDS = [
-    pytest.mark.skipif(
-        not (GRUB_LINUX.exists() and find("grub-mkconfig")),
-        reason="GRUB's tools are not installed (grub-common)",
-    ),
-    pytest.mark.skipif(
-        os.geteuid() != 0, reason="needs root: chroot and mounts in a namespace of its own"
-    ),
+    needs.file(GRUB_LINUX, "package grub-common"),
+    needs.program("grub-mkconfig", "package grub-common"),
+    needs.root("chroot and mounts in a namespace of its own"),
 ]
 
 #: Mounted in every host at the same path: the sources, and the Python that runs them.
@@ -135,7 +132,7 @@ class Namespace:
     def stop(self) -> None:
         assert self._server is not None and self._server.stdin is not None
         self._server.stdin.close()
-        self._server.wait(timeout=60)
+        self._server.wait(timeout=GUARD_S)
 
     def ask(self, **question: Any) -> Answer:
         server = self._server

@@ -18,10 +18,10 @@ import pytest
 from hosttree import Host, Namespace
 from replay import KEPT, Call, content_of, read_log
 
-from lowlat.base.process import find
+from support import needs
 from trees import Answer
 
-NEEDS_CC = pytest.mark.skipif(find("cc") is None, reason="there is no C compiler for cut.c")
+NEEDS_CC = needs.program("cc", "compiles cut.c")
 
 #: LOWLAT_CUTS=1 tries every cut and every state, otherwise a sample.
 ALL = "LOWLAT_CUTS" in os.environ

@@ -26,6 +26,8 @@ from hosttree import (
 )
 
 from lowlat.base.process import find
+from support import debs, needs
+from support.waits import GUARD_S
 
 pytest_plugins = ["hosttree"]
 pytestmark = NEEDS
@@ -162,7 +164,9 @@ def newest_first(names: list[str]) -> list[str]:
         for parts in zip(one.rsplit("-", 2), other.rsplit("-", 2)):
             call = "rpm.vercmp({})".format(", ".join(f"'{part}'" for part in parts))
             asked = ["rpm", "--eval", f"%{{lua: print({call})}}"]
-            said = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=60)
+            said = subprocess.run(
+                asked, capture_output=True, text=True, check=True, timeout=GUARD_S
+            )
             if int(said.stdout):
                 return int(said.stdout)
         return 0
@@ -170,7 +174,7 @@ def newest_first(names: list[str]) -> list[str]:
     return sorted(names, key=functools.cmp_to_key(compare), reverse=True)
 
 
-@pytest.mark.skipif(find("rpm") is None, reason="needs rpm: packaging/install-dependencies package")
+@needs.program("rpm", "packaging/install-dependencies package")
 def test_ours_come_last_in_grubs_menu(fedora: Host) -> None:
     """Tuned entries also follow the rescue entry, so the number of every other entry stays the
     same."""
@@ -437,24 +441,8 @@ def test_unified_images_under_secure_boot_are_refused(tmp_path: Path, namespace:
     assert host.snapshot() == before
 
 
-def real_bootctl(folder: Path) -> str:
-    """The installed bootctl, or else the bootctl of Debian's package, unpacked but not
-    installed."""
-    installed = find("bootctl")
-    if installed:
-        return installed
-    fetch = ["apt-get", "download", "-q", "systemd-boot"]
-    subprocess.run(fetch, cwd=folder, capture_output=True, check=False, timeout=120)
-    for package in folder.glob("systemd-boot_*.deb"):
-        subprocess.run(["dpkg-deb", "-x", package, folder / "unpacked"], check=True)
-    program = folder / "unpacked/usr/bin/bootctl"
-    if not program.exists():
-        pytest.skip("bootctl is not installed and its package cannot be fetched")
-    return str(program)
-
-
 def test_bootctl_reads_our_entries_behind_the_stock_ones(debian: Host, tmp_path: Path) -> None:
-    program = real_bootctl(tmp_path)
+    program = find("bootctl") or str(debs.SYSTEMD_BOOT.tree() / debs.SYSTEMD_BOOT.program)
     debian.done("apply")
     esp, copy = debian.path / "boot/efi", tmp_path / "copy"
     debian.namespace.must("cp", "-a", esp, copy)

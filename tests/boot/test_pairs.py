@@ -26,7 +26,7 @@ pytestmark = [*NEEDS, pytest.mark.security]
 
 __all__ = ["fedora"]
 
-#: The number of tries of each pair with dice; `make test-pairs-full` raises it.
+#: The number of tries of each pair with dice; `make proofs NAME=pairs` raises it.
 TIMES = int(os.environ.get("LOWLAT_PAIRS", "2"))
 
 NEW = "6.13.1-new"

@@ -27,6 +27,7 @@ from powercut import (
 from test_bls import FEDORA, make_fedora, try_entry
 
 from lowlat.base.process import find
+from support import needs
 from trees import write_tree
 
 _TOOLS = ("mke2fs", "e2fsck", "debugfs")
@@ -49,10 +50,8 @@ pytest_plugins = ["hosttree", "powercut"]
 pytestmark = [
     *NEEDS,
     NEEDS_CC,
-    pytest.mark.skipif(
-        not all(map(find, _TOOLS)), reason=f"one of {', '.join(_TOOLS)} is not installed"
-    ),
-    pytest.mark.skipif(not _loop_mounts(), reason="no loop device can be mounted here"),
+    needs.that(all(map(find, _TOOLS)), f"one of {', '.join(_TOOLS)} is not installed"),
+    needs.that(_loop_mounts(), "no loop device can be mounted here"),
 ]
 
 

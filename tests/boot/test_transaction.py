@@ -14,6 +14,7 @@ from lowlat.boot import journal as journals
 from lowlat.boot.disk import Disk
 from lowlat.boot.transaction import Transaction, edited, roll_back
 from lowlat.host.root import Root
+from support import needs
 
 THEIRS = "/etc/default/theirs.cfg"
 OURS = "/etc/lowlat/deep/ours.conf"
@@ -61,7 +62,7 @@ def test_back_to_the_byte_with_mode_owner_and_attributes(root: Root) -> None:
     try:
         os.setxattr(theirs, "user.note", b"kept \0")
     except OSError:
-        pytest.skip("this file system has no user attributes")
+        needs.absent("this file system has no user attributes")
     if os.geteuid() == 0:
         os.chown(theirs, 1234, 4321)
     before = tree(root)
@@ -192,7 +193,7 @@ def test_a_damaged_journal_is_refused_and_left(root: Root, text: str) -> None:
     assert after == before
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: others' folders are refused for root")
+@needs.root("others' folders are refused for root")
 def test_a_state_folder_that_others_can_write_is_refused(root: Root) -> None:
     state = Path(root.host("/var/lib/lowlat"))
     state.mkdir()

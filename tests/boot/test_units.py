@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from lowlat.base import resources
-from lowlat.base.process import find
+from support import needs
+from support.waits import GUARD_S
 
 pytestmark = [
     pytest.mark.security,
-    pytest.mark.skipif(find("systemd-analyze") is None, reason="systemd-analyze is not installed"),
+    needs.program("systemd-analyze"),
 ]
 
 #: The highest exposure level that each unit may have, of 10.
@@ -28,9 +29,9 @@ def _unit(name: str) -> Path:
 @pytest.mark.parametrize("name", MOST)
 def test_a_unit_is_exposed_no_more_than_its_work_needs(name: str) -> None:
     argv = ["systemd-analyze", "security", "--offline=true", "--no-pager", str(_unit(name))]
-    ended = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(argv, capture_output=True, text=True, timeout=GUARD_S, check=False)
     if "unrecognized option" in ended.stderr:
-        pytest.skip("this systemd-analyze judges only units that are loaded")
+        needs.absent("this systemd-analyze judges only units that are loaded")
     found = re.search(r"Overall exposure level .*: ([0-9.]+)", ended.stdout)
     assert found is not None, ended
     assert float(found[1]) <= MOST[name], ended.stdout
@@ -42,6 +43,6 @@ def test_systemd_knows_every_directive_of_a_unit(name: str, tmp_path: Path) -> N
     text = _unit(name).read_text().replace("/usr/bin/lowlat-gen", "/bin/true")
     unit.write_text(re.sub(r"(?m)^Documentation=.*\n", "", text))
     argv = ["systemd-analyze", "verify", str(unit)]
-    ended = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(argv, capture_output=True, text=True, timeout=GUARD_S, check=False)
     told = [line for line in ended.stderr.splitlines() if unit.name in line]
     assert (ended.returncode, told) == (0, []), ended.stderr

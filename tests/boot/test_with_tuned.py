@@ -24,6 +24,7 @@ from hosttree import (
     refusal,
 )
 
+from support import needs
 from trees import Answer
 
 pytest_plugins = ["hosttree"]
@@ -32,9 +33,7 @@ _MAIN = Path("/etc/tuned/tuned-main.conf")
 
 pytestmark = [
     *NEEDS,
-    pytest.mark.skipif(
-        not (Path("/usr/sbin/tuned").exists() and _MAIN.exists()), reason="TuneD is not installed"
-    ),
+    needs.that(Path("/usr/sbin/tuned").exists() and _MAIN.exists(), "TuneD is not installed"),
 ]
 
 PARTS = ("isolcpus=managed_irq,domain,1-3", "nohz_full=1-3", "skew_tick=1")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from lowlat.catalogue.names import ALIASES, ELSEWHERE, NEVER
 from lowlat.explain.entries import parts
 from lowlat.host.root import Root
 from lowlat.plan import profile
+from support import needs
 from trees import lowlat
 
 #: The settings of the mission; each must be an entry or a stated refusal.
@@ -110,7 +112,7 @@ def test_no_name_has_two_meanings() -> None:
 
 # ------------------------------------------------------- the sheet of kernel facts
 
-FACTS = Path("../shared/facts/kernel-tunables.md")
+FACTS = Path(os.environ.get("LOWLAT_FACTS", os.devnull))
 
 #: The tables also quote these, but they are no settings: values, evidence of an effect, programs.
 IGNORED = """
@@ -162,7 +164,7 @@ def is_known(text: str) -> bool:
     return bool(parts & names) or any(name.endswith(suffixes) for name in names) or inside
 
 
-@pytest.mark.skipif(not FACTS.exists(), reason=f"the sheet of kernel facts is not at {FACTS}")
+@needs.that("LOWLAT_FACTS" in os.environ, "LOWLAT_FACTS names no sheet of kernel facts")
 def test_every_setting_of_the_sheet_is_an_entry_or_a_stated_non_entry() -> None:
     said = dict.fromkeys(quoted(FACTS.read_text("utf-8")))
     assert len(said) > 150

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hosttree import REPOSITORY, Host
 
+from support import needs
 from trees import Answer
 
 COLLECTION = REPOSITORY / "packaging/ansible"
@@ -58,10 +58,10 @@ class Ansible:
 def ansible_or_skip(name: str, folder: Path) -> Ansible:
     """The Ansible of this name in packaging/dependencies/ansible.txt."""
     if name == "oldest" and sys.version_info >= (3, 12):
-        pytest.skip("that ansible-core runs on Python 3.11 at most")
+        needs.absent("that ansible-core runs on Python 3.11 at most")
     venv = VENVS / name
     if not (venv / "installed").is_file():
-        pytest.skip(f"{venv} is not there: make ansible-full")
+        needs.absent(f"{venv} is not there: make ansible-full")
     found = Ansible(venv, folder)
     found.path.parent.mkdir(parents=True)
     found.path.symlink_to(COLLECTION)

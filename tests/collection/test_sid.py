@@ -16,6 +16,7 @@ from ansible_hosts import COLLECTION
 from roots import copied
 from test_gates import MODULES
 
+from support.waits import GUARD_S
 from trees import machine, write_tree
 
 pytest_plugins = ["powercut"]
@@ -54,7 +55,7 @@ class Sid:
             capture_output=True,
             text=True,
             check=False,
-            timeout=300,
+            timeout=3 * GUARD_S,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

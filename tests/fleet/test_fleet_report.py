@@ -12,9 +12,10 @@ from typing import Any, Optional
 import pytest
 
 from report_runs import AFTER, BEFORE, arm
+from support import needs
 from trees import Answer, lowlat
 
-pytest.importorskip("scipy", reason="the extra `report` is not installed")
+needs.module("scipy", "the extra `report` is not installed")
 
 
 class Fleet:

@@ -18,6 +18,7 @@ import pytest
 
 from lowlat.host.archive import SCHEMA
 from lowlat.model.cpuset import MAX_CPU
+from support import needs
 from trees import machine, write_tree
 
 pytestmark = [pytest.mark.security, pytest.mark.slow]
@@ -90,7 +91,7 @@ def test_a_packed_archive_costs_little(kind: str, tmp_path: Path) -> None:
     (tmp_path / "a.gz").write_bytes(_bomb(BOMBS[kind]))
     status, said, seconds, kib = _cost("plan", "--root", str(tmp_path / "a.gz"))
     assert (status, said.count("\n")) == (2, 1) and "Traceback" not in said, said
-    assert seconds <= 2 and kib <= 100_000, (seconds, kib)
+    assert seconds <= 2 and kib <= 160_000, (seconds, kib)
 
 
 #: A line of a kernel file, and its number of repetitions: 9 MB, as much as 122 KB of gzip may hold.
@@ -117,7 +118,7 @@ def test_a_large_file_of_an_archive_costs_little(path: str, tmp_path: Path) -> N
     for verb in ("plan", "probe"):
         _, said, seconds, kib = _cost(verb, "--root", str(tmp_path / "a.txt"))
         assert "Traceback" not in said, said
-        assert seconds <= 2 and kib <= 100_000, (seconds, kib)
+        assert seconds <= 2 and kib <= 160_000, (seconds, kib)
 
 
 #: Lists that name few CPUs in many words, or repeat many CPUs in few words.
@@ -138,7 +139,7 @@ def test_a_list_of_cpus_that_is_none_of_a_kernels_costs_little(kind: str, tmp_pa
             files[name] = LISTS[kind]
     status, said, seconds, kib = _cost("plan", "--root", str(write_tree(tmp_path, files)))
     assert status in (0, 2) and said.count("\n") == (status == 2), said
-    assert seconds <= 2 and kib <= 100_000, (seconds, kib)
+    assert seconds <= 2 and kib <= 160_000, (seconds, kib)
 
 
 @pytest.mark.parametrize("siblings", ["{0},{1}-8191:1/7", "{0},{2}", "0-8191:1/2,{0}"])
@@ -153,7 +154,7 @@ def test_each_cpu_with_siblings_of_its_own_costs_bounded_time(
     (tmp_path / "a.txt").write_text("\n".join([f"{SCHEMA} x", online, *records, ""]))
     status, said, seconds, kib = _cost("plan", "--root", str(tmp_path / "a.txt"))
     assert (status, said.count("\n")) == (2, 1) and "Traceback" not in said, said
-    assert seconds <= 20 and kib <= 100_000, (seconds, kib)
+    assert seconds <= 20 and kib <= 160_000, (seconds, kib)
 
 
 @pytest.mark.parametrize("number", [8192, 65536, 99999])
@@ -202,7 +203,7 @@ def test_a_run_that_is_none_costs_little(text: str, tmp_path: Path) -> None:
 def test_devices_below_a_root_are_not_opened(tmp_path: Path) -> None:
     """Each open of /dev/ptmx creates a terminal, and the kernel shows how many exist."""
     if os.geteuid() != 0:
-        pytest.skip("makes a device: needs root")
+        needs.absent("makes a device: needs root")
     tree = write_tree(tmp_path, machine(4))
     ptmx = Path("/dev/ptmx").stat().st_rdev
     for name in ("sys/devices/system/cpu/online", "proc/cpuinfo", "proc/cmdline"):
@@ -210,7 +211,7 @@ def test_devices_below_a_root_are_not_opened(tmp_path: Path) -> None:
         try:
             os.mknod(tree / name, stat.S_IFCHR | 0o666, ptmx)
         except PermissionError:
-            pytest.skip("this machine lets nobody make a device")
+            needs.absent("this machine lets nobody make a device")
     argv = [sys.executable, "-m", "lowlat", "probe", "--root", str(tree)]
     traced = tmp_path / "trace"
     strace = ["strace", "-f", "-e", "trace=open,openat", "-o", str(traced)]

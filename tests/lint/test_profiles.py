@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import reference
 
+from support import needs
 from trees import lowlat
 
 PROFILE = """apiVersion: performance.openshift.io/v2
@@ -45,7 +46,7 @@ def words(host: Path, folder: Path, text: str) -> dict[str, Any]:
 
 
 def test_a_performance_profile_is_the_operators_line(host: Path, tmp_path: Path) -> None:
-    pytest.importorskip("yaml", reason="PyYAML is not installed")
+    needs.module("yaml", "PyYAML is not installed")
     found = words(host, tmp_path, PROFILE)
     # The hint realTime is on by default.
     assert found["mce=off"] == "harmful" and found["isolcpus=managed_irq,2-7"] == "effective"
@@ -64,7 +65,7 @@ def test_one_in_json_needs_no_library(host: Path, tmp_path: Path) -> None:
 
 
 def test_what_render_writes_is_read_back(host: Path, tmp_path: Path) -> None:
-    pytest.importorskip("yaml", reason="PyYAML is not installed")
+    needs.module("yaml", "PyYAML is not installed")
     out = tmp_path / "out"
     format_ = ("--format", "performance-profile", "--isolate", "2-7")
     assert lowlat("render", "--root", host, *format_, "--out", out).status == 0

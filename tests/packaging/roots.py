@@ -12,11 +12,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from lowlat.base.errors import LowlatError
 from lowlat.base.files import user_folder
 from lowlat.rehearse import packages
+from support import needs
 
 _MAKE_S = 900
 
@@ -42,11 +41,11 @@ def _root_or_skip(suite: str, more: tuple[str, ...]) -> Path:
     if kept.is_dir():
         return kept
     if shutil.which("mmdebstrap") is None:
-        pytest.skip("needs mmdebstrap: packaging/install-dependencies package")
+        needs.absent("needs mmdebstrap: packaging/install-dependencies package")
     try:
         lines = next(replace(packages.detect(), codename=suite).rounds())
     except LowlatError as error:
-        pytest.skip(f"no Debian {suite}: {error}")
+        needs.absent(f"no Debian {suite}: {error}")
     kept.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".made-", dir=kept.parent) as made:
         tree = Path(made) / "tree"
@@ -56,6 +55,6 @@ def _root_or_skip(suite: str, more: tuple[str, ...]) -> Path:
             capture_output=True, text=True, check=False, timeout=_MAKE_S,
         )  # fmt: skip
         if done.returncode:
-            pytest.skip(f"no Debian {suite}: {done.stderr.strip()[-300:]}")
+            needs.absent(f"no Debian {suite}: {done.stderr.strip()[-300:]}")
         tree.rename(kept)
     return kept

@@ -22,6 +22,8 @@ from typing import Optional
 import pytest
 
 import lowlat
+from support import needs
+from support.waits import GUARD_S
 
 ROOT = Path(__file__).parents[2]
 MACHINE = ROOT / "tests/machines/qemu-x86-2s4c-2n-devices.txt"
@@ -52,7 +54,7 @@ def run(
         env={**os.environ, **(env or {})},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=GUARD_S,
     )
 
 
@@ -82,7 +84,7 @@ def build(source: Path, out: Path, *options: str, env: Optional[Mapping[str, str
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     if not (ROOT / ".git").exists() or not shutil.which("git"):
-        pytest.skip("needs git and the repository: the expected files are those git lists")
+        needs.absent("needs git and the repository: the expected files are those git lists")
     source = tmp_path_factory.mktemp("packaging") / "source"
     files = repository_files()
     for name in files:
@@ -179,7 +181,7 @@ def test_pipx_installs_the_wheel(built: Built, tmp_path: Path) -> None:
     python = tmp_path / "venv/bin/python"
     assert run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path).returncode == 0
     if run(python, "-m", "pip", "install", "pipx", cwd=tmp_path).returncode:
-        pytest.skip("pipx cannot be had from the registry")
+        needs.absent("pipx cannot be had from the registry")
     env = {f"PIPX_{name}": str(tmp_path / name) for name in ("HOME", "BIN_DIR", "MAN_DIR")}
     done = run(python, "-m", "pipx", "install", built.wheel, cwd=tmp_path, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -264,7 +266,7 @@ def test_what_became_of_tuned_is_said(ran: str, runs: int, enabled: int, said: s
 
 
 @pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts in a namespace")
+@needs.root("mounts in a namespace")
 def test_products_are_those_of_the_packaged_profiles(tmp_path: Path) -> None:
     profiles = tmp_path / "upper/lowlat/profiles"
     for name in ("lowlat", "own"):

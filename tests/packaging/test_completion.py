@@ -17,6 +17,8 @@ from lowlat.cli import parser_of
 from lowlat.explain import guides
 from lowlat.plan import profile
 from lowlat.verbs import VERBS
+from support import needs
+from support.waits import GUARD_S
 
 pytestmark = pytest.mark.slow
 
@@ -189,12 +191,12 @@ def offered(request: pytest.FixtureRequest, machine: Path) -> dict[str, set[str]
     description."""
     shell = SHELLS[request.param]
     if not shutil.which(shell[0]):
-        pytest.skip(f"needs {shell[0]}: packaging/install-dependencies package")
+        needs.absent(f"needs {shell[0]}: packaging/install-dependencies package")
     done = subprocess.run(
         [*shell, machine / "completion", *LINES],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=GUARD_S,
         cwd=machine / "work",
         env={**os.environ, "HOME": str(machine / "home"), "TERM": "dumb"},
     )

@@ -14,6 +14,8 @@ import pytest
 from lowlat.base.process import find
 from lowlat.model.cpuset import CpuSet
 from measuring import needs_two_cpus
+from support import needs
+from support.waits import GUARD_S
 from trees import lowlat
 
 pytestmark = [pytest.mark.packages, needs_two_cpus]
@@ -43,7 +45,7 @@ def run(*argv: str | Path, **more: str) -> tuple[int, str]:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        timeout=120,
+        timeout=GUARD_S,
         env={**os.environ, **more},
     )
     return done.returncode, done.stdout
@@ -53,12 +55,12 @@ def run(*argv: str | Path, **more: str) -> tuple[int, str]:
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("consumers")
     if find("apt-cache") is None:
-        pytest.skip("apt is not installed: the programs are Debian's")
+        needs.absent("apt is not installed: the programs are Debian's")
     names = [row.split()[0] for row in run("apt-cache", "search", "-n", _PACKAGES)[1].splitlines()]
     script = 'cd "$0" && apt-get -q download "$@" && for f in *.deb; do dpkg -x "$f" .; done'
     status, said = run("sh", "-euc", script, folder, *names)
     if status or not names:
-        pytest.skip(f"the packages are not to be had: {said.strip()[-200:]}")
+        needs.absent(f"the packages are not to be had: {said.strip()[-200:]}")
     return folder
 
 
@@ -85,7 +87,7 @@ def test_libvirt_takes_its_pins(unpacked: Path, tmp_path: Path) -> None:
 def test_systemd_takes_its_drop_in(tmp_path: Path) -> None:
     analyze = find("systemd-analyze")
     if analyze is None:
-        pytest.skip("systemd-analyze is not installed")
+        needs.absent("systemd-analyze is not installed")
     drop_in = tmp_path / "work.service.d/lowlat.conf"
     drop_in.parent.mkdir()
     (tmp_path / "work.service").write_text("[Service]\nExecStart=/bin/true\n")

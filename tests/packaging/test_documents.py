@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import runpy
-import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,8 @@ import pytest
 
 import trees
 from lowlat.verbs import VERBS
+from support import needs
+from support.waits import GUARD_S
 from trees import lowlat
 
 ROOT = Path(__file__).parents[2]
@@ -21,21 +22,12 @@ MAN = ROOT / "packaging/man"
 MEASURE = ROOT / "measure/build/lowlat-measure"
 PAGES = sorted(page.name for page in MAN.glob("*.[1-9]"))
 
-needs_measure = pytest.mark.skipif(
-    not MEASURE.exists(), reason="needs measure/build/lowlat-measure: make harness"
-)
-
-
-def needs(program: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(
-        not shutil.which(program),
-        reason=f"needs {program}: packaging/install-dependencies package",
-    )
+needs_measure = needs.file(MEASURE, "make harness")
 
 
 def answer(*words: object) -> str:
     done = subprocess.run(
-        [str(word) for word in words], capture_output=True, text=True, timeout=60, cwd=ROOT
+        [str(word) for word in words], capture_output=True, text=True, timeout=GUARD_S, cwd=ROOT
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout
@@ -74,22 +66,22 @@ def plain(page: str) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES)
-@needs("mandoc")
+@needs.program("mandoc", "packaging/install-dependencies package")
 def test_a_page_is_well_formed(page: str) -> None:
     done = subprocess.run(
-        ["mandoc", "-Tlint", MAN / page], capture_output=True, text=True, timeout=60
+        ["mandoc", "-Tlint", MAN / page], capture_output=True, text=True, timeout=GUARD_S
     )
     assert done.stdout + done.stderr == ""
 
 
 @pytest.mark.parametrize("page", PAGES)
-@needs("man")
+@needs.program("man", "packaging/install-dependencies package")
 def test_groff_finds_nothing(page: str) -> None:
     done = subprocess.run(
         ["man", "-l", "--warnings", "-E", "UTF-8", MAN / page],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=GUARD_S,
     )
     assert done.stdout
     assert done.stderr == ""

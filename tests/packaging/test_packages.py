@@ -20,6 +20,8 @@ from typing import Callable
 import pytest
 
 import lowlat
+from support import needs
+from support.waits import GUARD_S
 
 ROOT = Path(__file__).parents[2]
 LISTS = Path(__file__).parent
@@ -29,15 +31,14 @@ BUILD_S = 300
 
 def have(*programs: str) -> pytest.MarkDecorator:
     missing = [program for program in programs if not shutil.which(program)]
-    return pytest.mark.skipif(
-        bool(missing),
-        reason=f"needs {', '.join(missing)}: packaging/install-dependencies package",
+    return needs.that(
+        not missing, f"needs {', '.join(missing)}: packaging/install-dependencies package"
     )
 
 
 with_deb = have("dpkg-buildpackage", "dh", "dh_python3")
 with_rpm = have("rpmbuild")
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: installs below another root")
+as_root = needs.root("installs below another root")
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def test_another_prefix_is_named_everywhere(tmp_path: Path) -> None:
         "pythondir": "/opt/own/lib",
         "prefix": "/opt/own",
     }
-    subprocess.run([ROOT / "packaging/install-files", "gen"], env=env, check=True, timeout=60)
+    subprocess.run([ROOT / "packaging/install-files", "gen"], env=env, check=True, timeout=GUARD_S)
     assert (tmp_path / "opt/own/bin/lowlat-gen").exists()
     texts = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert [path for path, text in texts.items() if b"/usr/bin/lowlat-gen" in text] == []
@@ -199,13 +200,13 @@ def test_deb_names_the_version_and_leaves_tuned_alone(deb: Built) -> None:
 def test_unpacked_deb_runs_with_the_systems_python(deb: Built, tmp_path: Path) -> None:
     done("dpkg-deb", "-x", deb.packages["lowlat"], tmp_path)
     if run("/usr/bin/python3", "-c", "import jinja2").returncode:
-        pytest.skip("needs python3-jinja2: packaging/install-dependencies package")
+        needs.absent("needs python3-jinja2: packaging/install-dependencies package")
     env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{tmp_path}/usr/lib/python3/dist-packages"}
 
     def answer(*words: object) -> str:
         ended = subprocess.run(
             ["/usr/bin/python3", f"{tmp_path}/usr/bin/lowlat-gen", *map(str, words)],
-            env=env, cwd="/", capture_output=True, text=True, timeout=60,
+            env=env, cwd="/", capture_output=True, text=True, timeout=GUARD_S,
         )  # fmt: skip
         assert (ended.returncode, ended.stderr) == (0, "")
         return ended.stdout
@@ -396,7 +397,7 @@ def requirements(packages: Built) -> set[str]:
 @pytest.fixture
 def rpm_tree(rpm: Built, tmp_path: Path) -> RpmTree:
     if "statically linked" not in done("file", "-L", str(shutil.which("busybox"))):
-        pytest.skip("needs a static busybox: packaging/install-dependencies rehearse")
+        needs.absent("needs a static busybox: packaging/install-dependencies rehearse")
     return RpmTree(tmp_path, rpm)
 
 

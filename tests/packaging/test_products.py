@@ -12,6 +12,8 @@ import pytest
 
 from lowlat.catalogue import CATALOGUE
 from lowlat.plan import profile
+from support import needs
+from support.waits import GUARD_S
 
 pytestmark = pytest.mark.place
 
@@ -58,9 +60,9 @@ def test_every_page_is_linked() -> None:
 )
 def test_the_manual_is_read_without_a_complaint(command: tuple[str, ...]) -> None:
     if not shutil.which(command[0]):
-        pytest.skip(f"{command[0]} is not installed")
+        needs.absent(f"{command[0]} is not installed")
     done = subprocess.run(
-        [*command, MANUAL], capture_output=True, text=True, timeout=60, check=False
+        [*command, MANUAL], capture_output=True, text=True, timeout=GUARD_S, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

@@ -13,6 +13,8 @@ import pytest
 from lowlat.cli import parser_of
 from lowlat.verbs import VERBS
 from screens import DOCUMENTS, README, ROOT, Screen, blocks, commands
+from support import needs
+from support.waits import GUARD_S
 from trees import lowlat
 
 #: Verbs that only the system's hooks and units call.
@@ -102,12 +104,12 @@ def test_plans_are_what_the_program_prints_today() -> None:
         assert screen.fits(lowlat(*screen.words[1:]).out), screen.command
 
 
-@pytest.mark.skipif(not MEASURE.exists(), reason="needs lowlat-measure: make harness")
+@needs.file(MEASURE, "make harness")
 def test_the_summary_is_what_the_harness_prints_today() -> None:
     (document,) = (path for path in DOCUMENTS if path.name == "measuring.md")
     ((screen,),) = blocks(document)
     done = subprocess.run(
-        [MEASURE, *screen.words[1:]], capture_output=True, text=True, timeout=60, check=False
+        [MEASURE, *screen.words[1:]], capture_output=True, text=True, timeout=GUARD_S, check=False
     )
     assert screen.fits(done.stdout), done.stdout + done.stderr
 
@@ -115,5 +117,5 @@ def test_the_summary_is_what_the_harness_prints_today() -> None:
 def test_the_import_for_notebooks_works() -> None:
     (document,) = (path for path in DOCUMENTS if path.name == "statistics.md")
     (line,) = re.findall(r"(?m)^    (from lowlat.*)$", document.read_text("utf-8"))
-    pytest.importorskip("numpy", reason="the extra `report` is not installed")
+    needs.module("numpy", "the extra `report` is not installed")
     exec(line, {})  # noqa: S102

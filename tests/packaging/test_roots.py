@@ -19,6 +19,7 @@ from roots import copied
 from test_packages import ROOT, Built, as_root, built, done, later, with_deb
 
 import lowlat
+from support.waits import GUARD_S
 from trees import Answer, write_tree
 
 pytestmark = [pytest.mark.packages, pytest.mark.proof, pytest.mark.root, as_root]
@@ -49,7 +50,7 @@ class Clean(Host):
         ended = subprocess.run(
             ["chroot", str(self.path), *map(str, words)],
             env={**_ENVIRONMENT, **env}, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, check=False, timeout=900,
+            capture_output=True, text=True, check=False, timeout=8 * GUARD_S,
         )  # fmt: skip
         assert "Traceback" not in ended.stderr, ended.stderr
         return Answer(ended.returncode, ended.stdout, ended.stderr)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from lowlat.explain.entries import overview
 from lowlat.host.root import Root
 from lowlat.plan import profile
+from support import needs
 from trees import CONFIG, CPU, lowlat, machine, write_tree
 
 
@@ -89,7 +89,7 @@ def test_a_profile_that_cannot_be_read_is_not_replaced_by_the_packaged_one(tmp_p
     assert "cannot be read" in lowlat("plan", "--root", root).refused()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it is root who must not trust others")
+@needs.root("it is root who must not trust others")
 def test_root_refuses_a_profile_that_others_can_write(tmp_path: Path) -> None:
     root = host(tmp_path, mine="[main]\nparent = lowlat\n")
     (root / "etc/lowlat/profiles/mine/lowlat.conf").chmod(0o666)

@@ -14,6 +14,7 @@ import synthetic
 from conftest import Answer, Tree
 from lowlat.model.cpuset import CpuSet
 from lowlat.plan.split import default_housekeeping_cores
+from support.waits import GUARD_S
 from synthetic import NAMED, Kind, Shape
 from trees import write_tree
 
@@ -187,7 +188,7 @@ def test_housekeeping_cores_that_take_all_are_refused(host: Hosts) -> None:
 
 def test_a_refusal_is_one_line_in_a_process_of_its_own_too(tree: Tree) -> None:
     command = [sys.executable, "-m", "lowlat", "plan", "--root", str(tree(SMT)), "--isolate", "3"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=GUARD_S)
     assert ended.returncode == 2
     assert ended.stdout == ""
     assert ended.stderr.count("\n") == 1

@@ -14,6 +14,7 @@ from lowlat.boot.status import read_boot
 from lowlat.host.root import Root
 from lowlat.model.plan import digest
 from lowlat.plan import profile, store
+from support import needs
 from trees import CONFIG, lowlat, machine, write_tree
 
 Change = Callable[[dict[str, Any]], None]
@@ -162,7 +163,7 @@ def test_a_plan_of_another_machine_is_refused(document: dict[str, Any], tmp_path
     assert answer.status == 1 and "isolcpus" in answer.out
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it is root who must not trust others")
+@needs.root("it is root who must not trust others")
 def test_no_hint_gives_a_device_or_a_shared_folder_to_root(tmp_path: Path) -> None:
     tmp_path.chmod(0o1777)
     for path in ("/dev/null", tmp_path):
@@ -170,7 +171,7 @@ def test_no_hint_gives_a_device_or_a_shared_folder_to_root(tmp_path: Path) -> No
         assert "that only root can write" in refused and "chown" not in refused
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it is root who must not trust others")
+@needs.root("it is root who must not trust others")
 def test_root_refuses_a_plan_that_others_can_write(
     document: dict[str, Any], tmp_path: Path
 ) -> None:

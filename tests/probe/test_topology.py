@@ -27,11 +27,12 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
 from lowlat.probe import probe
 from lowlat.probe.topology import NODE
+from support import needs
+from support.waits import GUARD_S
 from synthetic import NAMED, Kind, Shape
 
-MACHINES = Path(
-    os.environ.get("LOWLAT_MACHINES") or Path(__file__).resolve().parents[3] / "shared/machines"
-)
+#: Captured machines that are not the project's.
+MACHINES = Path(os.environ.get("LOWLAT_MACHINES", os.devnull))
 CAPTURED = sorted(path.name[: -len(".tar.xz")] for path in MACHINES.glob("*.tar.xz"))
 SYNTHETIC = [name for name in NAMED if "4096" not in name]
 
@@ -136,7 +137,7 @@ def _run(argv: list[str], environment: Optional[dict[str, str]] = None) -> Optio
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=GUARD_S,
         env={**os.environ, "LC_ALL": "C", **(environment or {})},
     )
     return ended.stdout if ended.returncode == 0 else None
@@ -149,12 +150,12 @@ def compare(name: str, tree: Path) -> list[str]:
     """Compare one tree; returns what was compared. Skips if the oracle is missing."""
     program, oracle = ORACLES[name]
     if shutil.which(program) is None:
-        pytest.skip(f"{program} is not installed")
+        needs.absent(f"{program} is not installed")
     root = Root(str(tree))
     machine = probe(root)
     said = oracle(tree)
     if said is None:
-        pytest.skip(f"{program} cannot read this machine")
+        needs.absent(f"{program} cannot read this machine")
     mine, kernels = ours(machine), the_kernels(root, machine.cpus.online)
     compared = []
     for what in ("cores", "nodes", "caches"):
@@ -165,7 +166,7 @@ def compare(name: str, tree: Path) -> list[str]:
         assert getattr(mine, what) == theirs, f"{what}: {program} and the kernel's files agree"
         compared.append(what)
     if not compared:
-        pytest.skip(f"{program} says nothing of this machine that agrees with the kernel's files")
+        needs.absent(f"{program} says nothing of this machine that agrees with the kernel's files")
     return compared
 
 
@@ -209,7 +210,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", CAPTURED or [None])
 def test_a_captured_machine(name: Optional[str], oracle: str, unpacked: Path) -> None:
     if name is None:
-        pytest.skip(f"no captured machines (*.tar.xz) in {MACHINES}")
+        needs.absent("LOWLAT_MACHINES names no captured machines (*.tar.xz)")
     folder = unpacked / name
     if not folder.exists():
         with tarfile.open(MACHINES / f"{name}.tar.xz") as tar:

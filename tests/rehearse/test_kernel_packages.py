@@ -15,6 +15,8 @@ from lowlat.base import process
 from lowlat.base.errors import LowlatError
 from lowlat.rehearse.kernel import newest
 from lowlat.rehearse.packages import _ARCH, needed, unpack
+from support import needs
+from support.waits import GUARD_S
 
 RELEASE = "7.2.13+deb14-amd64"
 
@@ -50,14 +52,12 @@ def _package(folder: Path, name: str, files: dict[str, str]) -> Path:
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
         (tree / path).write_text(text)
     package = folder / f"{name}.deb"
-    ended = process.run(["dpkg-deb", "-b", str(tree), str(package)], timeout=60)
+    ended = process.run(["dpkg-deb", "-b", str(tree), str(package)], timeout=GUARD_S)
     assert ended.status == 0, ended.stderr
     return package
 
 
-needs_dpkg = pytest.mark.skipif(
-    not process.find("dpkg-deb") or not process.find("depmod"), reason="no dpkg-deb or no depmod"
-)
+needs_dpkg = needs.that(all(map(process.find, ("dpkg-deb", "depmod"))), "no dpkg-deb or no depmod")
 
 
 @needs_dpkg
@@ -108,7 +108,7 @@ def test_packages_without_a_kernel_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("argv", [("xz",), ("zstd", "-q", "--rm")], ids=["xz", "zst"])
 def test_modules_are_kept_as_they_are_loaded(argv: tuple[str, ...], tmp_path: Path) -> None:
     if process.find(argv[0]) is None:
-        pytest.skip(f"{argv[0]} is not installed")
+        needs.absent(f"{argv[0]} is not installed")
     folder = f"usr/lib/modules/{RELEASE}"
     # More packages than fit into one call of the program.
     names = [f"m{number}.ko" for number in range(501)]
@@ -116,14 +116,14 @@ def test_modules_are_kept_as_they_are_loaded(argv: tuple[str, ...], tmp_path: Pa
     source.mkdir()
     for name in names:
         (source / name).write_bytes(b"\x7fELF\xff" + name.encode())
-    ended = process.run([*argv, *(str(source / name) for name in names)], timeout=120)
+    ended = process.run([*argv, *(str(source / name) for name in names)], timeout=GUARD_S)
     assert ended.status == 0, ended.stderr
     files = {f"{folder}/vmlinuz": "K", f"{folder}/config": "C"}
     _package(tmp_path, "p", files)
     kept = tmp_path / "p" / folder / "kernel"
     shutil.copytree(source, kept)
     ended = process.run(
-        ["dpkg-deb", "-b", str(tmp_path / "p"), str(tmp_path / "p.deb")], timeout=60
+        ["dpkg-deb", "-b", str(tmp_path / "p"), str(tmp_path / "p.deb")], timeout=GUARD_S
     )
     assert ended.status == 0, ended.stderr
 
@@ -168,10 +168,10 @@ def test_no_setting_of_the_host_lets_an_unsigned_kernel_in(careless: bool, tmp_p
     (settings / "99careless").write_text(CARELESS)
     mount = f'mount --bind {settings} /etc/apt/apt.conf.d && exec "$@"'
     bound = ["unshare", "-m", "sh", "-c", mount, "sh"]
-    if os.geteuid() != 0 or process.run([*bound, "true"], timeout=20).status:
-        pytest.skip("mounts the settings of a host's apt: needs root, and apt")
+    if os.geteuid() != 0 or process.run([*bound, "true"], timeout=GUARD_S).status:
+        needs.absent("mounts the settings of a host's apt: needs root, and apt")
     if process.find("dpkg-scanpackages") is None:
-        pytest.skip("makes an archive with dpkg-scanpackages (dpkg-dev)")
+        needs.absent("makes an archive with dpkg-scanpackages (dpkg-dev)")
     arch = _ARCH[platform.machine()]
     release = f"9.9.9-{arch}"
     pool = tmp_path / "archive"
@@ -180,7 +180,7 @@ def test_no_setting_of_the_host_lets_an_unsigned_kernel_in(careless: bool, tmp_p
     kernel = {f"boot/vmlinuz-{release}": "K", f"lib/modules/{release}/x": ""}
     shutil.copy(_package(tmp_path, f"linux-image-{release}", kernel), pool)
     (lists / "Packages").write_text(
-        process.run(["dpkg-scanpackages", "-m", "."], timeout=60, cwd=str(pool)).stdout
+        process.run(["dpkg-scanpackages", "-m", "."], timeout=GUARD_S, cwd=str(pool)).stdout
     )
     (pool / "dists/sid/Release").write_text(
         f"Suite: sid\nArchitectures: {arch}\nComponents: main\n"
@@ -188,5 +188,5 @@ def test_no_setting_of_the_host_lets_an_unsigned_kernel_in(careless: bool, tmp_p
     signed = "()" if careless else "packages.SIGNED"
     cache = tmp_path / "cache"
     script = FETCH.format(signed=signed, archive=pool, arch=arch, cache=cache)
-    told = process.run([*bound, sys.executable, "-c", script], timeout=300).stdout
+    told = process.run([*bound, sys.executable, "-c", script], timeout=3 * GUARD_S).stdout
     assert (cache / release).exists() == careless, told

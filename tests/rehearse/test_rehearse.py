@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,6 +37,8 @@ from lowlat.rehearse.exchange import TASK, Facts, GuestTask, read_facts
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import GuestPlanOptions, RehearseOptions
 from lowlat.rehearse.vm_size import VmSize, shape
+from support import needs, procs, waits
+from support.waits import GUARD_S
 from trees import lowlat_process as lowlat
 
 pytestmark = pytest.mark.slow
@@ -183,7 +184,7 @@ def test_what_a_boot_leaves_running_is_ended(
     _runner(tmp_path / "run", f"sleep 300 & echo $! >{tmp_path}/child", monkeypatch)
     _run(_boot(tmp_path))
     child = int((tmp_path / "child").read_text())
-    assert not Path(f"/proc/{child}").exists() or _zombie(child)
+    assert not procs.alive(child)
 
 
 def test_a_panic_is_named_with_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +205,7 @@ def test_a_hanging_boot_is_ended_with_all_it_started(
     with pytest.raises(LowlatError, match="did not end within 3 s"):
         _run(_boot(tmp_path, limit=3))
     child = int((tmp_path / "child").read_text())
-    assert not Path(f"/proc/{child}").exists() or _zombie(child)
+    assert not procs.alive(child)
 
 
 @pytest.mark.parametrize(
@@ -234,23 +235,16 @@ def test_an_end_asked_for_ends_the_boots_and_tells_how_to_go_on(
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
         sleeping = [_number(tmp_path / f"{name}.pid") for name in "ab"]
         child.send_signal(number)
-        out, _ = child.communicate(timeout=30)
+        out, _ = child.communicate(timeout=GUARD_S)
         assert child.returncode == status
     assert f"'lowlat-gen rehearse --resume {tmp_path}' goes on" in out.decode()
-    assert all(not Path(f"/proc/{pid}").exists() or _zombie(pid) for pid in sleeping)
+    assert not any(map(procs.alive, sleeping))
     assert not (tmp_path / "c.pid").exists()
 
 
 def _number(path: Path) -> int:
-    deadline = time.monotonic() + 30
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    waits.until(path.exists)
     return int(path.read_text())
-
-
-def _zombie(pid: int) -> bool:
-    stat = Path(f"/proc/{pid}/stat").read_text()
-    return stat.rpartition(")")[2].split()[0] == "Z"
 
 
 def test_a_program_that_is_not_there_is_one_line(tmp_path: Path) -> None:
@@ -296,7 +290,7 @@ def test_nothing_is_applied_outside_a_guest(tmp_path: Path, line: Optional[str])
     assert not (tmp_path / "tuned.log").exists()
 
 
-@pytest.mark.skipif(not HARNESS.exists(), reason="lowlat-measure is not built (make harness)")
+@needs.file(HARNESS, "make harness")
 def test_what_is_measured_in_a_boot_is_a_run_of_measure(tmp_path: Path) -> None:
     """A stock boot sets nothing, so its steps can run on this machine."""
     cpu = str(max(os.sched_getaffinity(0)))

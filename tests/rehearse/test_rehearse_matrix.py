@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -25,6 +24,8 @@ from lowlat.plan.cpu_request import CpuRequest
 from lowlat.rehearse import arm
 from lowlat.rehearse.options import GuestPlanOptions, RehearseOptions
 from lowlat.rehearse.vm_size import VmSize, side_by_side
+from support import waits
+from support.waits import GUARD_S
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +66,7 @@ class Bench:
 
     def call(self, *words: str, **more: str) -> tuple[int, str, str]:
         with self.start(*words, **more) as child:
-            out, err = child.communicate(timeout=120)
+            out, err = child.communicate(timeout=GUARD_S)
             return child.returncode, out, err
 
     def matrix(self, *words: str, **more: str) -> tuple[int, str, str]:
@@ -288,7 +289,7 @@ def test_a_folder_has_one_rehearsal_at_a_time(bench: Bench) -> None:
         status, _, err = bench.call("--resume", str(bench.out))
         assert (status, err.count("\n")) == (2, 1) and "a rehearsal is at work there" in err
         child.send_signal(signal.SIGHUP)
-        out, _ = child.communicate(timeout=30)
+        out, _ = child.communicate(timeout=GUARD_S)
     assert child.returncode == 129
     assert f"'lowlat-gen rehearse --resume {bench.out}' goes on" in out
 
@@ -299,7 +300,7 @@ def test_an_interrupted_matrix_goes_on(bench: Bench) -> None:
     with bench.start(*words, "--boots", "2", "--jobs", "1", **hanging) as child:
         _until_booted(bench, "-2")
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=30)
+        out, err = child.communicate(timeout=GUARD_S)
     assert child.returncode == 130 and err == "lowlat-gen: interrupted\n"
     assert f"'lowlat-gen rehearse --resume {bench.out}' goes on" in out
     status, out, _ = bench.call("--resume", str(bench.out))
@@ -330,9 +331,6 @@ def test_guests_run_side_by_side_as_the_host_allows(
 
 
 def _until_booted(bench: Bench, name: str) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if bench.notes.exists() and name in bench.notes.read_text():
-            return
-        time.sleep(0.1)
-    pytest.fail(f"{name} was never booted")
+    waits.until(
+        lambda: bench.notes.exists() and name in bench.notes.read_text(), f"{name} is not booted"
+    )

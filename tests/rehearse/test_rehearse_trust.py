@@ -20,11 +20,12 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.rehearse import enclosure, exchange, qemu, store
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
+from support import needs
 from trees import lowlat_process as lowlat
 
 pytestmark = [pytest.mark.security, pytest.mark.slow]
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user: needs root")
+needs_root = needs.root("gives files to another user")
 
 
 @pytest.fixture
@@ -191,7 +192,7 @@ def test_of_a_closed_folder_a_guest_finds_what_it_runs_on(tmp_path: Path) -> Non
     argv = enclosure.argv(paths, ["sh", "-c", look])
     ended = subprocess.run(argv, capture_output=True, text=True, check=False)
     if "Operation not permitted" in ended.stderr:
-        pytest.skip("this machine lets nobody mount")
+        needs.absent("this machine lets nobody mount")
     assert sorted(ended.stdout.split()) == [f"{clone.parent}/build", f"{home}/image", "foundimage"]
     assert (clone / "made").exists() and not (home / "gone").exists()
     assert (home / "key").read_text() == "secret"

@@ -15,6 +15,8 @@ from urllib.parse import unquote
 import pytest
 
 from lowlat.model.cpuset import CpuSet
+from support import needs
+from support.waits import GUARD_S
 from trees import Answer, lowlat, machine, write_tree
 
 DATA = Path(__file__).parents[1] / "data"
@@ -39,7 +41,7 @@ def plan_of(host: Path, *more: str) -> Any:
 
 
 def performance_profile(host: Path, *more: str) -> tuple[Any, Answer]:
-    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    yaml = needs.module("yaml", "PyYAML is not installed")
     out, answer = render(host, "performance-profile", *more)
     return yaml.safe_load((out / "performance-profile.yaml").read_text()), answer
 
@@ -53,7 +55,7 @@ def strict(node: Any) -> Any:
 
 
 def schema_errors(profile: Any) -> list[str]:
-    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+    jsonschema = needs.module("jsonschema", "jsonschema is not installed")
     schema = strict(json.loads((DATA / "performance-profile-v2.schema.json").read_text()))
     schema["properties"]["metadata"] = {"type": "object"}
     found = jsonschema.Draft202012Validator(schema).iter_errors(profile)
@@ -183,7 +185,7 @@ def test_who_chooses_gets_what_was_chosen(host: Path) -> None:
 
 
 def test_the_kubelets_files(host: Path) -> None:
-    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    yaml = needs.module("yaml", "PyYAML is not installed")
     out, answer = render(host, "kubelet")
     found = yaml.safe_load((out / "etc/kubernetes/kubelet.conf.d/90-lowlat.conf").read_text())
     assert found == {
@@ -215,10 +217,10 @@ STRICT = {
 def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     go = shutil.which("go")
     if go is None:
-        pytest.skip("go is not installed: apt install golang")
+        needs.absent("go is not installed: apt install golang")
     program = tmp_path_factory.mktemp("kubelet") / "decode"
     sources = Path(__file__).with_name("kubelet")
-    subprocess.run([go, "build", "-o", program, "."], cwd=sources, check=True, timeout=900)
+    subprocess.run([go, "build", "-o", program, "."], cwd=sources, check=True, timeout=8 * GUARD_S)
     return program
 
 
@@ -245,7 +247,7 @@ def test_the_kubelet_decodes_its_file(host: Path, decoder: Path) -> None:
 
 
 def toml(text: str) -> Any:
-    return pytest.importorskip("tomllib", reason="Python before 3.11").loads(text)
+    return needs.module("tomllib", "Python before 3.11").loads(text)
 
 
 def test_bootc_reads_the_line(host: Path) -> None:
@@ -265,7 +267,7 @@ def test_ignition_carries_line_and_files(host: Path) -> None:
     assert stored["id"] == plan_of(host)["id"]
     validate = shutil.which("ignition-validate")
     if not validate:
-        pytest.skip("ignition-validate is not installed (package ignition)")
+        needs.absent("ignition-validate is not installed (package ignition)")
     # ignition-validate exits with 0 on an unknown key, so any output is a failure.
     path = str(out / "lowlat.ign")
     done = subprocess.run([validate, path], capture_output=True, text=True, check=False)
@@ -276,7 +278,7 @@ def tmpfiles() -> Optional[str]:
     return shutil.which("systemd-tmpfiles")
 
 
-@pytest.mark.skipif(not tmpfiles(), reason="no systemd-tmpfiles")
+@needs.that(bool(tmpfiles()), "no systemd-tmpfiles")
 def test_systemd_writes_the_run_time_values(host: Path) -> None:
     out, _ = render(host, "bootc")
     files = ("proc/sys/vm/stat_interval", "proc/irq/7/smp_affinity", "proc/irq/x/smp_affinity")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -14,9 +13,10 @@ from typing import Any
 import pytest
 
 from lowlat import __version__
+from support import needs
 from trees import CPU, SHELL_GEN, lowlat, machine, write_tree
 
-ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts in a namespace")
+ROOT_ONLY = needs.root("mounts in a namespace")
 
 
 @pytest.fixture

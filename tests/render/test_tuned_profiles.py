@@ -19,12 +19,14 @@ from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.plan import profile, store
 from lowlat.runtime import settings
+from support import needs
+from support.waits import GUARD_S
 from trees import SHELL_GEN, lowlat, machine, write_tree
 from tuned_oracle import SYSTEM_PYTHON, TunedOracle, oracle
 
 pytestmark = pytest.mark.slow
 
-ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts in a namespace")
+ROOT_ONLY = needs.root("mounts in a namespace")
 
 PROFILES = profile.packaged_names()
 
@@ -332,7 +334,7 @@ def apply(judge: TunedOracle, stage: Stage, name: str, program: str) -> Applied:
         [*stage.prefix(program), "sh", "-c", ONE_SHOT, "sh", str(folder), *words],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=GUARD_S,
         env=judge.environment,
         check=False,
     )

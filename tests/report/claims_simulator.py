@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Optional
 
-import pytest
 from campaigns import RECORDED
 
 from lowlat.report.stats.permutation import infer
 from lowlat.report.stats.samples import HALF, Order, TwoSamples
+from support import needs
 
-np = pytest.importorskip("numpy", reason="the extra `report` is not installed")
-stats = pytest.importorskip("scipy.stats", reason="the extra `report` is not installed")
+np = needs.module("numpy", "the extra `report` is not installed")
+stats = needs.module("scipy.stats", "the extra `report` is not installed")
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -15,9 +15,10 @@ from lowlat.report.comparison import holm
 from lowlat.report.stats.permutation import Result, infer, smallest_p
 from lowlat.report.stats.samples import Order, TwoSamples
 from report_runs import AFTER, BEFORE, SMALLEST
+from support import needs
 
-np = pytest.importorskip("numpy", reason="the extra `report` is not installed")
-stats = pytest.importorskip("scipy.stats", reason="the extra `report` is not installed")
+np = needs.module("numpy", "the extra `report` is not installed")
+stats = needs.module("scipy.stats", "the extra `report` is not installed")
 
 
 def in_turn(boots: tuple[int, int]) -> Order:

@@ -11,8 +11,9 @@ import pytest
 
 from lowlat.report.stats.samples import Order
 from report_runs import AFTER, BEFORE, Bench, arm
+from support import needs
 
-pytest.importorskip("scipy", reason="the extra `report` is not installed")
+needs.module("scipy", "the extra `report` is not installed")
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from lowlat.base.errors import Refused, Unmet
 from lowlat.measure.run_file import read_run
 from lowlat.measure.tools import stress_ng
 from report_runs import DATA, OSLAT_TEXT, STRESS, Bench, arm, cpu_run, document, endpoint
+from support.waits import GUARD_S
 
 CONTRACT = ["schema", "verdict", "why", "boots", "emulated", "endpoints", "not_in_effect", "flags"]
 CONTRACT += ["labels", "longest_gaps", "sets", "kernels", "throughput"]
@@ -530,7 +531,9 @@ def test_the_command_line_refuses_with_one_line(bench: Bench, words: list[str]) 
     bench.write("after.json", document("after", 4.0))
     bench.write("bad.json", "{")
     command = [sys.executable, "-m", "lowlat", "report", *words]
-    ended = subprocess.run(command, cwd=bench.folder, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(
+        command, cwd=bench.folder, capture_output=True, text=True, timeout=GUARD_S
+    )
     assert (ended.returncode, ended.stdout) == (2, "")
     assert len(ended.stderr.splitlines()) == 1
 
@@ -540,7 +543,9 @@ def test_the_command_line_has_status_1_for_a_missed_gate(bench: Bench) -> None:
     bench.write("after.json", document("after", 4.0))
     words = ["good.json", "--against", "after.json", "--require", "noise_ppm>=2"]
     command = [sys.executable, "-m", "lowlat", "report", *words]
-    ended = subprocess.run(command, cwd=bench.folder, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(
+        command, cwd=bench.folder, capture_output=True, text=True, timeout=GUARD_S
+    )
     assert ended.returncode == 1
     assert ended.stdout.startswith("Noise on the isolated CPUs: 100.0 ppm (0.010 %) in good")
     assert ended.stderr == (

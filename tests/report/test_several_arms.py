@@ -12,8 +12,9 @@ import pytest
 
 from lowlat.base.errors import Refused, Unmet
 from report_runs import AFTER, BEFORE, SMALLEST, Bench, arm, document, endpoint
+from support import needs
 
-pytest.importorskip("scipy", reason="the extra `report` is not installed")
+needs.module("scipy", "the extra `report` is not installed")
 
 
 @pytest.fixture

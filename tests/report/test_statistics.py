@@ -15,8 +15,10 @@ import pytest
 
 from lowlat.base.errors import Unmet
 from report_runs import AFTER, BEFORE, SMALLEST, Bench, arm, cpu_run, document, endpoint
+from support import needs
+from support.waits import GUARD_S
 
-pytest.importorskip("scipy", reason="the extra `report` is not installed")
+needs.module("scipy", "the extra `report` is not installed")
 
 
 @pytest.fixture
@@ -424,7 +426,9 @@ def _without_scipy(bench: Bench, *words: str) -> subprocess.CompletedProcess[str
         "import sys; sys.modules['scipy'] = None; from lowlat.cli import main; sys.exit(main())"
     )
     command = [sys.executable, "-c", program, "report", *words]
-    return subprocess.run(command, cwd=bench.folder, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        command, cwd=bench.folder, capture_output=True, text=True, timeout=GUARD_S
+    )
 
 
 def test_without_scipy_the_report_describes(bench: Bench) -> None:

@@ -64,6 +64,13 @@ def reader(fifo: Path) -> Iterator[None]:
         os.close(opened[0])
 
 
+def stopped(pid: int, seconds: float) -> None:
+    """Wait until a process that got SIGSTOP stands still, and then for so long: what it waits for
+    comes meanwhile. A shorter time proves less, and fails nothing."""
+    until(lambda: procs.state(pid) == "T", f"process {pid} does not stop")
+    time.sleep(seconds)
+
+
 def pause(seconds: float) -> None:
     """For the dice of proofs alone, which try what may happen at any time."""
     time.sleep(seconds)

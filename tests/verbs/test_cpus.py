@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from support import needs
 from trees import lowlat
 
 MACHINE = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
 ISOLATED = Path("/sys/devices/system/cpu/isolated").read_text().strip()
 
 
-@pytest.mark.skipif(bool(ISOLATED), reason="this host isolates CPUs")
+@needs.that(not ISOLATED, "this host isolates CPUs")
 def test_nothing_isolated_is_no_list() -> None:
     answer = lowlat("cpus", "isolated")
     assert (answer.status, answer.out) == (1, "")

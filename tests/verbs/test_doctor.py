@@ -30,10 +30,10 @@ def missing(document: Any, verb: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("manager", "package"), [("apt-get", "rt-tests"), ("dnf", "realtime-tests")]
+    ("package", "manager"), [("rt-tests", "apt-get"), ("realtime-tests", "dnf")]
 )
 def test_the_package_has_the_name_that_this_distribution_gives_it(
-    tmp_path: Path, manager: str, package: str
+    tmp_path: Path, package: str, manager: str
 ) -> None:
     answer = lowlat("doctor", "--json", env=without_programs(tmp_path, manager))
     found = missing(answer.json(), "measure")

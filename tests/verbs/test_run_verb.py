@@ -6,11 +6,9 @@ from __future__ import annotations
 import os
 import pty
 import select
-import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +18,8 @@ import trees
 from lowlat.model.cpuset import CpuSet
 from measuring import ISOLATING_KERNEL, needs_notification
 from ordinary_user import AS_NOBODY, OrdinaryUser
+from support import needs, procs, waits
+from support.waits import GUARD_S
 from trees import lowlat
 
 pytest_plugins = ["ordinary_user"]
@@ -30,8 +30,8 @@ LAST = str(ALLOWED[-1])
 GEN = (sys.executable, "-m", "lowlat")
 MACHINE = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
 
-two_cpus = pytest.mark.skipif(len(ALLOWED) < 2, reason="needs two CPUs")
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: real-time policy")
+two_cpus = needs.two_cpus()
+as_root = needs.root("real-time policy")
 
 #: Ends once its threads have the expected CPUs, or without them after a while.
 THREADS = """
@@ -53,7 +53,11 @@ for cpu in sorted(set.union(*held)):
 
 def run(*words: object, given: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*GEN, "run", *map(str, words)], input=given, capture_output=True, text=True, timeout=60
+        [*GEN, "run", *map(str, words)],
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=GUARD_S,
     )
 
 
@@ -138,14 +142,12 @@ def test_the_keeper_stays_away_and_hands_signals_on(tmp_path: Path) -> None:
     )
     try:
         # The keeper leaves the CPU once the program has started; on a busy CPU this takes a moment.
-        while not ready.exists() or int(LAST) in os.sched_getaffinity(keeper.pid):
-            assert keeper.poll() is None
-            time.sleep(0.02)
+        waits.until(lambda: ready.exists() and int(LAST) not in os.sched_getaffinity(keeper.pid))
         keeper.send_signal(signal.SIGTERM)
-        assert keeper.wait(30) == 5
+        assert keeper.wait(GUARD_S) == 5
     finally:
         keeper.terminate()
-        keeper.wait(30)
+        keeper.wait(GUARD_S)
 
 
 def read_until(terminal: int, word: bytes) -> bytes:
@@ -220,16 +222,16 @@ def test_the_keeper_survives_being_stopped() -> None:
         assert keeper.stdout.readline() == "ready\n"
         for _ in range(5):
             keeper.send_signal(signal.SIGSTOP)
-            time.sleep(0.2)
+            waits.stopped(keeper.pid, 0.2)
             keeper.send_signal(signal.SIGCONT)
-            time.sleep(0.02)
+            waits.until(lambda: procs.state(keeper.pid) != "T")
         keeper.send_signal(signal.SIGUSR1)
-        out, _ = keeper.communicate(timeout=60)
+        out, _ = keeper.communicate(timeout=GUARD_S)
         assert out == f"[{int(signal.SIGUSR1)}]\n"
         assert keeper.returncode == 0
     finally:
         keeper.kill()
-        keeper.wait(30)
+        keeper.wait(GUARD_S)
 
 
 @as_root
@@ -247,7 +249,7 @@ def test_the_policy_is_the_programs(more: tuple[str, ...]) -> None:
 def test_a_policy_that_is_not_allowed_is_refused(ordinary_user: OrdinaryUser) -> None:
     done = subprocess.run(
         [ordinary_user.gen, "run", "--cpus", LAST, "--policy", "fifo:3", "--", "true"],
-        capture_output=True, text=True, timeout=60, check=False, **AS_NOBODY,
+        capture_output=True, text=True, timeout=GUARD_S, check=False, **AS_NOBODY,
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("lowlat-gen: --policy fifo:3: ")
@@ -381,7 +383,7 @@ def isolated_task(features: int, error: int, *words: str) -> subprocess.Complete
     asked = ("--cpus", LAST, "--task-isolation", *words, "--", "sh", "-c", "echo ran; exit 7")
     return subprocess.run(
         [*ISOLATING_KERNEL, str(features), str(error), *GEN, "run", *asked],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=GUARD_S,
     )  # fmt: skip
 
 
@@ -440,7 +442,7 @@ def test_the_drop_in_places_a_service(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
+@needs.program("systemd-analyze")
 def test_systemd_reads_the_drop_in(tmp_path: Path) -> None:
     unit = tmp_path / "engine.service"
     unit.write_text("[Service]\nExecStart=/bin/true\n")
@@ -453,7 +455,7 @@ def test_systemd_reads_the_drop_in(tmp_path: Path) -> None:
             ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", unit],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=GUARD_S,
         )
         return [line for line in done.stderr.splitlines() if "engine.service.d" in line]
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.verify import counters
+from support import needs, waits
 
 X86 = """            CPU0       CPU2
    8:          1          0   IO-APIC   8-edge      rtc0
@@ -90,7 +90,7 @@ def cpu() -> int:
     """A CPU that this process may use and can leave."""
     own = os.sched_getaffinity(0)
     if len(own) < 2:
-        pytest.skip("needs two CPUs")
+        needs.absent("needs two CPUs")
     return max(own)
 
 
@@ -109,8 +109,7 @@ def test_where_somebody_works_nothing_spins(cpu: int) -> None:
     code = f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nwhile True:\n    pass"
     with subprocess.Popen([sys.executable, "-c", code]) as work:
         try:
-            while os.sched_getaffinity(work.pid) != {cpu}:
-                time.sleep(0.01)
+            waits.until(lambda: os.sched_getaffinity(work.pid) == {cpu})
             counted = counters.read(Root(), CpuSet.of([cpu]), 0.2)
         finally:
             work.kill()

@@ -18,6 +18,8 @@ from lowlat.measure.causes.capture import ClockPair
 from lowlat.measure.causes.ftrace import TraceEvent
 from lowlat.model.cpuset import CpuSet
 from lowlat.verify import traced
+from support import needs
+from support.waits import GUARD_S
 
 CPUS = CpuSet.of([2, 3])
 
@@ -104,13 +106,13 @@ def tracefs(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     done = subprocess.run(["mount", "-t", "tracefs", "none", folder], capture_output=True)
     if done.returncode:
-        pytest.skip("needs tracefs")
+        needs.absent("needs tracefs")
     yield folder
     subprocess.run(["umount", folder], check=True)
 
 
 @pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: the kernel's trace")
+@needs.root("the kernel's trace")
 def test_the_instance_is_small_and_gone_afterwards(tracefs: Path) -> None:
     cpu = CpuSet.of([max(os.sched_getaffinity(0))])
     own = tracefs / f"instances/lowlat-verify-{os.getpid()}"
@@ -148,16 +150,16 @@ thread.join()
 
 
 @pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: the kernel's trace")
+@needs.root("the kernel's trace")
 def test_the_kernel_names_who_sends(tracefs: Path) -> None:
     """The kernel is the oracle."""
     here, there, *_ = [*sorted(os.sched_getaffinity(0)), -1]
     if there < 0 or not (tracefs / "events/ipi/ipi_send_cpu").is_dir():
-        pytest.skip("needs two CPUs and a kernel from 6.4 on")
+        needs.absent("needs two CPUs and a kernel from 6.4 on")
     with traced.recording(CpuSet.of([there]), (tracefs,)) as seen:
         argv = [sys.executable, "-c", SHOOT_DOWNS, str(here), str(there)]
         child = subprocess.Popen(argv)
-        assert child.wait(60) == 0
+        assert child.wait(GUARD_S) == 0
     assert seen.errors == {}
     own = [key for key in seen.seen if f"({child.pid})" in key[2]]
     assert {cpu for cpu, _, _ in own} == {there}, seen

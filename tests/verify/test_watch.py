@@ -10,7 +10,6 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Callable
@@ -21,6 +20,9 @@ from test_verify import SWAYED, planned, tuned
 from conftest import Answer
 from lowlat.host.root import Root
 from lowlat.verify.watch import Watch
+from support import waits
+from support.files import put
+from support.waits import GUARD_S
 from trees import write_tree
 
 Gen = Callable[..., Answer]
@@ -140,10 +142,10 @@ def test_it_goes_on_until_it_is_told_to_end(
     running: subprocess.Popen[bytes], host: Path, number: signal.Signals
 ) -> None:
     assert line(running).startswith("workqueue.cpumask: undone: ")
-    (host / MASK).write_text("1\n")
+    put(host / MASK, "1\n")
     assert line(running).startswith("workqueue.cpumask: back in effect: ")
     running.send_signal(number)
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=GUARD_S)
     assert (running.returncode, out, err) == (0, b"", b"")
 
 
@@ -151,9 +153,8 @@ def test_being_stopped_does_not_end_it(running: subprocess.Popen[bytes], host: P
     """Ctrl-Z and fg, with a longer pause than the interval between two looks."""
     line(running)
     running.send_signal(signal.SIGSTOP)
-    time.sleep(1.3)
-    # The write happens while watch is stopped; otherwise watch may see an empty file.
-    (host / MASK).write_text("1\n")
+    waits.stopped(running.pid, 1.3)
+    put(host / MASK, "1\n")
     running.send_signal(signal.SIGCONT)
     assert line(running).startswith("workqueue.cpumask: back in effect: ")
 

@@ -21,23 +21,18 @@ from lowlat.report.comparison import compare
 from lowlat.verify.finding import Finding, Standing
 from lowlat.view.arm import Group
 from lowlat.view.html import render_groups
+from support import needs
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="needs playwright (the extra test, on x86_64 and aarch64)"
-)
-axe = pytest.importorskip(
-    "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python (the extra test)"
-)
+playwright = needs.module("playwright.sync_api", "the extra test, on x86_64 and aarch64")
+axe = needs.module("axe_playwright_python.sync_playwright", "the extra test")
 
 PLACES = (Path("/usr/bin/chromium"), Path("/usr/bin/chromium-browser"))
 CHROMIUM = next((path for path in PLACES if path.exists()), None)
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="needs chromium: packaging/install-dependencies page"
-)
+pytestmark = needs.that(CHROMIUM is not None, "needs chromium: packaging/install-dependencies page")
 
 LARGEST = 3 << 20
 

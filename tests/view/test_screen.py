@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 import sample_runs
 
+from support.waits import GUARD_S
+
 pytestmark = pytest.mark.slow
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -38,7 +40,7 @@ def call(
         capture_output=True,
         env={**env, "PYTHONIOENCODING": "utf-8", **environment},
         check=False,
-        timeout=120,
+        timeout=GUARD_S,
     )
     assert done.stderr == b""
     return done.returncode, done.stdout.decode()
@@ -67,7 +69,7 @@ def watched(*words: str, rows: int, columns: int) -> str:
             break
         output += part
     os.close(control)
-    assert child.wait(timeout=60) == 0
+    assert child.wait(timeout=GUARD_S) == 0
     return re.sub(r"\x1b\[[0-9;]*m", "", output.decode().replace("\r\n", "\n"))
 
 
