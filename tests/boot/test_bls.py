@@ -442,7 +442,7 @@ def test_unified_images_under_secure_boot_are_refused(tmp_path: Path, namespace:
 
 
 def test_bootctl_reads_our_entries_behind_the_stock_ones(debian: Host, tmp_path: Path) -> None:
-    program = find("bootctl") or str(debs.SYSTEMD_BOOT.tree() / debs.SYSTEMD_BOOT.program)
+    program = find("bootctl") or str(debs.SYSTEMD_BOOT.tree() / "usr/bin/bootctl")
     debian.done("apply")
     esp, copy = debian.path / "boot/efi", tmp_path / "copy"
     debian.namespace.must("cp", "-a", esp, copy)

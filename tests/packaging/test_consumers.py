@@ -14,13 +14,11 @@ import pytest
 from lowlat.base.process import find
 from lowlat.model.cpuset import CpuSet
 from measuring import needs_two_cpus
-from support import needs
+from support import debs, needs
 from support.waits import GUARD_S
 from trees import lowlat
 
 pytestmark = [pytest.mark.packages, needs_two_cpus]
-
-_PACKAGES = "^(librte-(eal|kvargs|telemetry)[0-9]+|libvirt0|libvirt-common|libxml2-utils)$"
 
 #: Starts DPDK with these words; prints its number of CPUs and the main one.
 _DPDK = """import ctypes, sys
@@ -52,16 +50,8 @@ def run(*argv: str | Path, **more: str) -> tuple[int, str]:
 
 
 @pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("consumers")
-    if find("apt-cache") is None:
-        needs.absent("apt is not installed: the programs are Debian's")
-    names = [row.split()[0] for row in run("apt-cache", "search", "-n", _PACKAGES)[1].splitlines()]
-    script = 'cd "$0" && apt-get -q download "$@" && for f in *.deb; do dpkg -x "$f" .; done'
-    status, said = run("sh", "-euc", script, folder, *names)
-    if status or not names:
-        needs.absent(f"the packages are not to be had: {said.strip()[-200:]}")
-    return folder
+def unpacked() -> Path:
+    return debs.CONSUMERS.tree()
 
 
 def test_dpdk_takes_its_cpus(unpacked: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A plugin: all tests that were collected, also those that -m leaves out."""
+"""A plugin: all tests that were collected, also those that -m leaves out. (PYTEST_DONT_REWRITE)"""
 
 from __future__ import annotations
 

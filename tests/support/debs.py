@@ -11,9 +11,10 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Optional
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError
@@ -26,70 +27,91 @@ from support.waits import GUARD_S
 _LOCK = Path(__file__).parents[1] / "vm/image.lock"
 
 
+def _locked(name: str) -> str:
+    rows = (line.split() for line in _LOCK.read_text().splitlines())
+    return next((row[1] for row in rows if row[0] == name), "")
+
+
 @dataclass(frozen=True)
 class Unpacked:
-    """A package of a suite, the host's own for ""; and a program of it."""
+    """The packages of a suite whose names match ``names``, a regular expression; the host's own
+    suite for "". ``version`` is wanted, "" the suite's newest. A file of them matches ``file``."""
 
-    name: str
-    suite: str
-    program: str
-
-    @property
-    def version(self) -> str:
-        """The pinned version, "" for the suite's newest."""
-        rows = (line.split() for line in _LOCK.read_text().splitlines() if self.suite)
-        return next((row[1] for row in rows if row[0] == self.name), "")
+    folder: str
+    names: str
+    file: str
+    suite: str = ""
+    version: str = ""
 
     def tree(self) -> Path:
-        """Skips the test with a reason if the package was not fetched."""
-        if not (self._kept / self.program).exists():
-            needs.absent(f"{self.name} was not fetched: python -m support.debs")
-        return self._kept
+        """Skips the test with a reason if the packages were not fetched."""
+        kept = self._found(self.version) or self._found("")
+        if kept is None:
+            needs.absent(f"{self.folder} was not fetched: make test-setup")
+        return kept
 
-    @property
-    def _kept(self) -> Path:
-        kept = "-".join(filter(None, (self.name, self.suite, self.version.replace(":", "_"))))
-        return user_folder("XDG_CACHE_HOME", ".cache") / "debs" / kept
+    def _kept(self, version: str) -> Path:
+        name = f"{self.folder}-{self.suite or packages.detect().codename}-{version or 'newest'}"
+        return user_folder("XDG_CACHE_HOME", ".cache") / "debs" / name
+
+    def _found(self, version: str) -> Optional[Path]:
+        kept = self._kept(version)
+        return kept if next(kept.glob(self.file), None) else None
 
     def fetch(self) -> None:
-        """Raises LowlatError if the package cannot be had."""
-        if (self._kept / self.program).exists():
+        """Raises LowlatError if the packages cannot be had."""
+        if self._found(self.version):
             return
         host = packages.detect()
         source = replace(host, codename=self.suite or host.codename)
-        self._kept.parent.mkdir(parents=True, exist_ok=True)
-        with (
-            tempfile.TemporaryDirectory(prefix=".fetch-", dir=self._kept.parent) as folder,
-            packages.apt(next(source.rounds()), source.arch) as environment,
-        ):
-            pinned = f"{self.name}={self.version}" if self.version else self.name
-            for wanted in dict.fromkeys((pinned, self.name)):
-                argv = ["apt-get", *packages.SIGNED, "-q", "download", wanted]
-                got = process.run(argv, timeout=GUARD_S, env=environment, cwd=folder)
-                if got.status == 0:
-                    break
-                print(f"{wanted}: {got.last_words}", file=sys.stderr)
+        with packages.apt(next(source.rounds()), source.arch) as environment:
+            argv = ["apt-cache", "search", "--names-only", self.names]
+            rows = process.run(argv, timeout=GUARD_S, env=environment).stdout.splitlines()
+            names = [row.split()[0] for row in rows]
+            if self.version and self._unpack(names, self.version, environment):
+                return
+            if not self._found("") and not self._unpack(names, "", environment):
+                raise LowlatError(f"{self.names} cannot be downloaded")
+        if self.version:
+            print(f"debs: {self.folder} {self.version} is gone: the newest is taken")
+
+    def _unpack(self, names: list[str], version: str, environment: Mapping[str, str]) -> bool:
+        kept = self._kept(version)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=kept.parent) as folder:
+            wanted = [f"{name}={version}" if version else name for name in names]
+            argv = ["apt-get", *packages.SIGNED, "-q", "download", *wanted]
+            if process.run(argv, timeout=GUARD_S, env=environment, cwd=folder).status:
+                return False
+            tree = Path(folder, "tree")
             for package in Path(folder).glob("*.deb"):
-                process.run(["dpkg-deb", "-x", str(package), f"{folder}/tree"], timeout=GUARD_S)
-            if not Path(folder, "tree", self.program).exists():
-                raise LowlatError(f"{self.name} cannot be downloaded")
-            shutil.rmtree(self._kept, ignore_errors=True)
-            Path(folder, "tree").rename(self._kept)
+                argv = ["dpkg-deb", "-x", str(package), str(tree)]
+                if process.run(argv, timeout=GUARD_S).status:
+                    return False
+            shutil.rmtree(kept, ignore_errors=True)
+            if tree.exists():
+                tree.rename(kept)
+        return self._found(version) is not None
 
 
-TUNED = Unpacked("tuned", "trixie", "usr/sbin/tuned")
-#: It needs the libraries of the host's systemd.
-SYSTEMD_BOOT = Unpacked("systemd-boot", "", "usr/bin/bootctl")
+TUNED = Unpacked("tuned", "^tuned$", "usr/sbin/tuned", "trixie", _locked("tuned"))
+#: These need the libraries of the host.
+SYSTEMD_BOOT = Unpacked("systemd-boot", "^systemd-boot$", "usr/bin/bootctl")
+CONSUMERS = Unpacked(
+    "consumers",
+    "^(librte-(eal|kvargs|telemetry)[0-9]+|libvirt0|libvirt-common|libxml2-utils)$",
+    "usr/bin/xmllint",
+)
 
 
-def main(wanted: Sequence[Unpacked] = (TUNED, SYSTEMD_BOOT)) -> int:
+def main() -> int:
     missing = 0
-    for each in wanted:
+    for each in (TUNED, SYSTEMD_BOOT, CONSUMERS):
         try:
             each.fetch()
         except LowlatError as error:
             missing += 1
-            print(f"debs: missing: {each.name}: {error}", file=sys.stderr)
+            print(f"debs: missing: {each.folder}: {error}", file=sys.stderr)
     return 1 if missing else 0
 
 
