@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lowlat.report.stats import student
 from lowlat.report.stats.samples import ALPHA, HALF
 
 if TYPE_CHECKING:
@@ -73,12 +74,11 @@ def interval(
     and the seconds for each boot; without an upper end if nothing was counted in the second arm,
     without a lower one if nothing was counted in the first."""
     import numpy as np
-    from scipy import stats
 
     arms = _means(rates, seconds)
     total = sum(arm.variance for arm in arms)
     freedom = total**2 / sum(arm.variance**2 / (arm.boots - 1) for arm in arms)
-    t = float(stats.t.isf(ALPHA / 2, freedom))
+    t = float(student.upper(ALPHA / 2, freedom))
     own = centre(rates, seconds)
     with np.errstate(divide="ignore"):
         down, up = zip(*(np.abs(np.log(np.array(a.limits(t)) / a.centre)) for a in arms))

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Optional
 
+from lowlat.report.stats import student
 from lowlat.report.stats.samples import ALPHA, ALPHA_T
 
 if TYPE_CHECKING:
@@ -32,31 +33,27 @@ def margins(before: Array, after: Array, order: Order) -> list[tuple[Array, Arra
 
 def of_mean(values: Sequence[float]) -> Optional[tuple[float, float]]:
     """Student's interval of the mean; None for fewer than two values."""
-    from scipy import stats
-
     if len(values) < 2:
         return None
-    half = stats.t.isf(ALPHA / 2, len(values) - 1) * stdev(values) / math.sqrt(len(values))
+    half = student.upper(ALPHA / 2, len(values) - 1) * stdev(values) / math.sqrt(len(values))
     return fmean(values) - half, fmean(values) + half
 
 
 def welch(before: Array, after: Array) -> tuple[Array, Array]:
     """Welch's interval, valid for arms with unequal spread."""
     import numpy as np
-    from scipy import stats
 
     parts = [arm.var(axis=-1, ddof=1) / arm.shape[-1] for arm in (before, after)]
     both = np.maximum(parts[0] + parts[1], np.finfo(float).tiny)
     shares = [part / both for part in parts]
     lost = sum(s**2 / (arm.shape[-1] - 1) for s, arm in zip(shares, (before, after)))
-    quantile = stats.t.isf(ALPHA_T / 2, 1 / np.maximum(lost, _ROUNDING))
+    quantile = student.upper(ALPHA_T / 2, 1 / np.maximum(lost, _ROUNDING))
     return before.mean(axis=-1) - after.mean(axis=-1), quantile * np.sqrt(parts[0] + parts[1])
 
 
 def _trend(before: Array, after: Array, order: Order) -> tuple[Array, Array]:
     """The difference next to a linear trend over time, both by least squares."""
     import numpy as np
-    from scipy import stats
 
     values = np.concatenate([before, after], axis=-1).T
     boots = len(values)
@@ -65,7 +62,7 @@ def _trend(before: Array, after: Array, order: Order) -> tuple[Array, Array]:
     inverse = np.linalg.pinv(known.T @ known)
     found = inverse @ known.T @ values
     rest = ((values - known @ found) ** 2).sum(axis=0) / (boots - known.shape[1])
-    quantile = stats.t.isf(ALPHA_T / 2, boots - known.shape[1])
+    quantile = student.upper(ALPHA_T / 2, boots - known.shape[1])
     return found[0], quantile * np.sqrt(rest * inverse[0, 0])
 
 

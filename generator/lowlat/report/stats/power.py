@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean, variance
 from typing import Optional
 
+from lowlat.report.stats import student
 from lowlat.report.stats.permutation import ENOUGH_BOOTS
 from lowlat.report.stats.samples import ALPHA_T
 
@@ -23,8 +24,6 @@ def boots_to_find(before: Sequence[float], after: Sequence[float]) -> Optional[i
     """The boots per arm from which a change as large as this is found, if boots vary like these: by
     the power of the t test of the logarithms. None if it takes more than ``MOST_BOOTS``, and if it
     is unknown: with one boot in an arm, or a zero in one."""
-    from scipy import stats
-
     if min(len(before), len(after)) < 2 or min(*before, *after) <= 0:
         return None
     one, other = ([*map(math.log, arm)] for arm in (before, after))
@@ -32,6 +31,6 @@ def boots_to_find(before: Sequence[float], after: Sequence[float]) -> Optional[i
     for boots in range(ENOUGH_BOOTS, MOST_BOOTS + 1):
         # The trend takes one more degree of freedom.
         free, error = 2 * boots - 3, max(spread * math.sqrt(2 / boots), size / _CERTAIN) or 1.0
-        if stats.nct.sf(stats.t.isf(ALPHA_T / 2, free), free, size / error) >= POWER:
+        if student.power(ALPHA_T / 2, free, size / error) >= POWER:
             return boots
     return None
