@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -127,13 +127,15 @@ def make(name: str, machine: Machine, *enable: str, disable: tuple[str, ...] = (
     return Made(name, machine, planner.make_plan(machine, machine.kernel, wanted, options))
 
 
-def every() -> Iterator[Made]:
-    """Plan each profile on each machine, first plain and then with every optional setting given
+@cache
+def every() -> tuple[Made, ...]:
+    """Each profile's plan on each machine, first plain and then with every optional setting given
     up."""
-    for name, machine in product(PROFILES, MACHINES.values()):
-        yield make(name, machine)
-        for dropped in ("isolcpus", "nohz_full", "cpuset.partition"):
-            yield make(name, machine, disable=(dropped,))
+    drops = ((), ("isolcpus",), ("nohz_full",), ("cpuset.partition",))
+    return tuple(
+        make(name, machine, disable=dropped)
+        for name, machine, dropped in product(PROFILES, MACHINES.values(), drops)
+    )
 
 
 def test_the_lists_of_isolcpus_nohz_full_and_rcu_nocbs_are_one() -> None:

@@ -29,6 +29,8 @@ from support.waits import GUARD_S
 
 pytestmark = pytest.mark.slow
 
+TESTS = str(Path(guest.__file__).parent)
+
 #: Runs the verb with stand-ins for programs that this machine may lack: virtme-run, QEMU, KVM. The
 #: stand-ins write into folders that only root can enter.
 VERB = """\
@@ -39,6 +41,10 @@ vm.check_tools = lambda: None
 qemu.kvm_works = lambda image: False
 vm.runner = lambda: {runner!r}
 qemu.program = lambda: "/bin/true"
+if {forked}:
+    sys.path.append({tests!r})
+    import stand_in_guest
+    vm.process.follow = stand_in_guest.forked
 from lowlat import cli
 sys.exit(cli.main(sys.argv[1:]))
 """
@@ -49,6 +55,8 @@ class Bench:
     """Calls the verb in a separate process."""
 
     folder: Path
+    #: Whether guests are children of the verb, which is quicker; else programs that it encloses.
+    forked: bool = True
 
     def __post_init__(self) -> None:
         self.runner = guest.program(self.folder / "virtme-run")
@@ -58,7 +66,8 @@ class Bench:
         self.out = self.folder / "out"
 
     def start(self, *words: str, **more: str) -> subprocess.Popen[str]:
-        argv = [sys.executable, "-c", VERB.format(runner=str(self.runner)), "rehearse", *words]
+        verb = VERB.format(runner=str(self.runner), forked=self.forked, tests=TESTS)
+        argv = [sys.executable, "-c", verb, "rehearse", *words]
         environment = {**os.environ, guest.NOTES: str(self.notes), **more}
         return subprocess.Popen(
             argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -88,6 +97,7 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def test_a_matrix_is_booted_in_turn_and_reported_as_one(bench: Bench) -> None:
+    bench.forked = False
     status, out, err = bench.matrix(
         *("--kernel", bench.kernel("6.6.1"), "--isolate", "2-3", "--boots", "2", "--jobs", "2"),
         *("--profile", "lowlat", "--profile", "lowlat-poll", "--control"),
