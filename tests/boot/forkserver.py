@@ -4,6 +4,7 @@ Reads and writes one JSON object per line. hosttree.py starts it."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -57,7 +58,9 @@ def _content(fd: int) -> str:
 
 
 def serve() -> None:
-    from lowlat.boot import apply, promote, rollback  # noqa: F401  # loaded once for all
+    # Loaded once for all.
+    for name in ("lowlat.boot.apply", "lowlat.boot.promote", "lowlat.boot.rollback", *sys.argv[1:]):
+        importlib.import_module(name)
 
     for row in sys.stdin:
         asked = json.loads(row)

@@ -107,6 +107,9 @@ GRUB_TERMINAL=console
 class Namespace:
     """A mount namespace with a server in it; all trees share one /usr, mounted once."""
 
+    #: Modules that the server imports once for all calls, besides those of the boot.
+    preloaded: Sequence[str] = ()
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
@@ -118,7 +121,8 @@ class Namespace:
 
     def start(self, env: Optional[Mapping[str, str]] = None) -> Namespace:
         words = [f"{name}={value}" for name, value in (env or {}).items()]
-        inside = ["env", "PYTHONDONTWRITEBYTECODE=1", *words, sys.executable, str(_SERVER)]
+        server = [sys.executable, str(_SERVER), *self.preloaded]
+        inside = ["env", "PYTHONDONTWRITEBYTECODE=1", *words, *server]
         self._server = subprocess.Popen(
             self._enter(inside), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
