@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.waits import GUARD_S
+from support import waits
 
 pytestmark = pytest.mark.place
 
@@ -31,7 +31,7 @@ ask tuned-ppd.service start
 
 def hold(policy: Path) -> list[str]:
     words = ["sh", "-euc", _HOLD, "sh", str(INSTALL), str(policy)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=GUARD_S)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=waits.GUARD_S)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 
@@ -46,11 +46,15 @@ def test_what_was_left_behind_by_a_power_cut_holds_nothing(tmp_path: Path) -> No
     policy = tmp_path / "policy-rc.d"
     killed = f'{_HOLD}\ncp "$policy" "$policy.left"\n'
     words = ["sh", "-euc", killed, "sh", str(INSTALL), str(policy)]
-    assert subprocess.run(words, capture_output=True, check=False, timeout=GUARD_S).returncode == 0
+    assert (
+        subprocess.run(words, capture_output=True, check=False, timeout=waits.GUARD_S).returncode
+        == 0
+    )
     left = policy.with_name("policy-rc.d.left")
     assert os.access(left, os.X_OK)
     assert (
-        subprocess.run([str(left), "tuned", "start"], check=False, timeout=GUARD_S).returncode == 0
+        subprocess.run([str(left), "tuned", "start"], check=False, timeout=waits.GUARD_S).returncode
+        == 0
     )
 
 
