@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 # The system's Python where there is one: what it runs here is what it runs when packaged.
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 # Changing one of these means installing again.
-INSTALL_INPUTS := setup.cfg setup.py pyproject.toml
+PINS := packaging/dependencies/constraints.txt
+INSTALL_INPUTS := setup.cfg setup.py pyproject.toml $(PINS)
 
 # A test that hangs ends its process, which with -n is a worker of its own.
 PYTEST := $(BIN)/python -m pytest -o faulthandler_exit_on_timeout=true
@@ -22,7 +23,7 @@ BESIDE := $(shell echo $$(($(JOBS) + 1)))
 .PHONY: ansible ansible-full test-ansible
 .PHONY: check test test-setup test-harness test-together test-smoke test-beside test-alone test-quick
 .PHONY: test-elsewhere test-packages test-security test-planted
-.PHONY: proofs proofs-current release figures instrument-full soak slowest flaky
+.PHONY: proofs proofs-current release figures instrument-full soak slowest flaky update-locks
 .PHONY: lint lint-packages lint-python lint-rooms lint-types lint-c lint-shell
 
 help:  ## this list
@@ -44,10 +45,13 @@ package-packages: packages
 page-packages: packages
 	@packaging/install-dependencies page
 
-# .venv/installed tells what was installed from where: another checkout's copy is made anew. The pip
-# of Debian 11 and RHEL 9 is too old for an editable install.
+# .venv/installed tells what was installed from where: another checkout's copy is made anew. What is
+# pinned is installed or nothing; LOWLAT_UNPINNED=1 takes what setup.cfg allows, where the index has
+# not what is pinned. pip knows no hash of an editable install, which is therefore a second call. The
+# pip of Debian 11 and RHEL 9 is too old for one.
+PIP = -m pip install --quiet --disable-pip-version-check
 python: packages
-	@want="$(CURDIR) $$(cat $(INSTALL_INPUTS) | sha256sum)"; \
+	@want="$(CURDIR) $$(cat $(INSTALL_INPUTS) | sha256sum)$${LOWLAT_UNPINNED:+ unpinned}"; \
 	if [ "$$(cat $(VENV)/installed 2>/dev/null)" = "$$want" ] && $(BIN)/python -c '' 2>/dev/null; then \
 		echo "python: $(VENV) is in place"; exit 0; \
 	fi; \
@@ -57,6 +61,7 @@ python: packages
 	"$(CURDIR) "*) ;; \
 	*) echo "python: making $(VENV) with $(PYTHON)"; $(PYTHON) -m venv --clear $(VENV) || exit;; \
 	esac; \
+	pip() { $(BIN)/python $(PIP) "$$@" </dev/null; }; \
 	if $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
 		what='.[rehearse,report,test]'; \
 		echo "python: installing lowlat and its extras into $(VENV) (first time: 1 to 3 minutes)"; \
@@ -64,9 +69,15 @@ python: packages
 		what=.; \
 		echo "python: installing lowlat into $(VENV); rehearse, report and tests need Python 3.11, this is older"; \
 	fi; \
-	for wanted in 'pip >= 21.3' "--editable=$$what"; do \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$wanted" </dev/null || exit; \
-	done; \
+	if [ "$$what" = . ] || [ -n "$$LOWLAT_UNPINNED" ]; then \
+		pip 'pip >= 21.3' && pip "--editable=$$what" || exit; \
+	else \
+		pip --require-hashes --requirement=$(PINS) || { \
+			echo "python: $(PINS) cannot be installed, pip says why; LOWLAT_UNPINNED=1 takes other versions" >&2; \
+			exit 1; \
+		}; \
+		pip --no-deps --no-build-isolation --editable=. || exit; \
+	fi; \
 	echo "$$want" >$(VENV)/installed
 
 harness: packages python
@@ -113,15 +124,22 @@ test-alone:
 test-packages: setup package-packages
 	$(PYTEST) -n $(JOBS) --dist loadfile -m "packages and not proof"
 
-# Ansible itself, below build/: packaging/dependencies/ansible.txt has the versions.
+# Ansible itself, below build/: packaging/dependencies/ansible.txt has the versions. The one that
+# `test` runs is pinned with all that it needs.
 ansible: build/ansible/newest/installed
 
 ansible-full: $(addsuffix /installed,$(addprefix build/ansible/,newest oldest gates))
 
+build/ansible/newest/installed: packaging/dependencies/ansible-newest.txt
 build/ansible/%/installed: packaging/dependencies/ansible.txt | packages
 	@echo "ansible: installing $* into $(@D)"
-	@rm -rf $(@D) && $(PYTHON) -m venv $(@D) && $(@D)/bin/python -m pip install --quiet \
-		--disable-pip-version-check $$(awk '$$1 == "$*" { print $$2 }' $<) </dev/null
+	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
+	@if [ $* = newest ] && [ -z "$$LOWLAT_UNPINNED" ]; then \
+		set -- --require-hashes --requirement=packaging/dependencies/ansible-newest.txt; \
+	else \
+		set -- $$(awk '$$1 == "$*" { print $$2 }' $<); \
+	fi; \
+	$(@D)/bin/python $(PIP) "$$@" </dev/null
 	@touch $@
 
 # The collection: its playbooks over hosts that are trees of files; part of `test`.
@@ -231,6 +249,11 @@ fmt: setup  ## layout put right
 # An hour under 100,000 gaps a second; SOAK_SECONDS says otherwise.
 soak: setup  ## the harness for an hour under 100,000 gaps a second
 	$(MAKE) -C measure soak
+
+# The kernels, the guests' image and the Python packages that the tests use: the newest of each.
+update-locks: setup vm-packages  ## what the tests install or boot, pinned anew
+	$(BIN)/python tests/vm/fetch.py --update-locks
+	packaging/dependencies/update
 
 # From what .ci/run recorded in build/gate.jsonl.
 slowest flaky: python

@@ -213,33 +213,7 @@ def test_an_old_setuptools_builds_the_harness(built: Built, tmp_path: Path) -> N
     assert (tmp_path / HARNESS).is_file()
 
 
-# -------------------------------------------------------------- make and apt
-
-PYTHON = """#!/bin/sh
-case "$*" in
-*"-m venv"*) mkdir -p .venv/bin && cp "$0" .venv/bin/python ;;
-*"-m pip"*) echo "$*" >>pip ;;
-*"(3, 11)"*) exit {old} ;;
-esac
-"""
-
-
-@pytest.mark.parametrize(("old", "what"), [(0, ".[rehearse,report,test]"), (1, ".")])
-def test_an_older_python_gets_what_runs_on_it(tmp_path: Path, old: int, what: str) -> None:
-    for name in ("Makefile", "setup.cfg", "setup.py", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
-    (tmp_path / "packaging").mkdir()
-    for name, text in (
-        ("python3", PYTHON.format(old=old)),
-        ("packaging/install-dependencies", "#!/bin/sh\n"),
-    ):
-        (tmp_path / name).write_text(text)
-        (tmp_path / name).chmod(0o755)
-    done = run("make", "python", f"PYTHON={tmp_path / 'python3'}", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    newer, lowlat_gen = (tmp_path / "pip").read_text().splitlines()
-    assert newer.endswith("pip >= 21.3") and lowlat_gen.endswith(f"--editable={what}")
-    assert ("need Python 3.11" in done.stdout) is bool(old)
+# -------------------------------------------------------------- apt
 
 
 @pytest.mark.parametrize(
