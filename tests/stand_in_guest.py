@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import select
 import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -35,13 +37,16 @@ from synthetic import Kind, Shape
 #: Interrupts per second on each isolated CPU.
 STOCK, QUIET = 250.0, 2.0
 
+RUNNER = "virtme-run"
+
 #: Variables of a guest: the file where each boot is noted, the boots that panic, those that panic
 #: at power-off, and those that never end.
 NOTES, PANICS, LATE, HANGS = "GUEST_NOTES", "GUEST_PANICS", "GUEST_PANICS_LATE", "GUEST_HANGS"
 
 
-def program(path: Path) -> Path:
+def program(folder: Path) -> Path:
     """Write the program that replaces virtme-run."""
+    path = folder / RUNNER
     # An editable install finds the package by a hook, which this Python does not have.
     folders = [str(Path(__file__).parent), str(Path(lowlat.__file__).parents[1]), *sys.path]
     # Not the virtual environment's Python: its path may contain a space.
@@ -59,7 +64,8 @@ def forked(
     stop: threading.Event,
 ) -> Optional[int]:  # fmt: skip
     """Takes the place of process.follow: the guest is a child of this process, which has imported
-    all of it already, and nothing encloses it."""
+    all of it already, and nothing encloses it. The child runs the runner that argv names, for a
+    test may have written its own."""
     child = os.fork()
     if not child:
         _act(argv, environment, log)
@@ -86,9 +92,16 @@ def _act(argv: Sequence[str], environment: Mapping[str, str], log: Path) -> NoRe
         sys.stdout = sys.stderr = os.fdopen(1, "w", closefd=False)
         os.environ.clear()
         os.environ.update(environment)
-        status = main(argv)
-        sys.stdout.flush()
+        (runner,) = (at for at, word in enumerate(argv) if Path(word).name == RUNNER)
+        sys.argv = list(argv[runner:])
+        # It ends by SystemExit, like any program.
+        runpy.run_path(sys.argv[0])
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
     finally:
+        sys.stdout.flush()
         os._exit(status)
 
 

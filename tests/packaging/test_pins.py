@@ -8,8 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -160,32 +158,3 @@ def test_without_what_is_pinned_nothing_else_is_tried(tmp_path: Path) -> None:
     assert f"python: {CONSTRAINTS} cannot be installed" in done.stderr
     assert (folder / "pip").read_text().splitlines() == PINNED[:1]
     assert not (folder / ".venv/installed").exists()
-
-
-@pytest.mark.parametrize(
-    ("offered", "said"),
-    [
-        ("1.0", "THESE PACKAGES DO NOT MATCH THE HASHES"),
-        ("1.1", "No matching distribution found for thing==1.0"),
-    ],
-)
-def test_pip_itself_refuses_what_is_not_the_pinned_file(
-    tmp_path: Path, offered: str, said: str
-) -> None:
-    """The index is a folder with one wheel."""
-    folder = checkout(tmp_path)
-    (folder / CONSTRAINTS).write_text(f"thing==1.0 --hash=sha256:{'0' * 64}\n")
-    with zipfile.ZipFile(tmp_path / f"thing-{offered}-py3-none-any.whl", "w") as wheel:
-        about = f"thing-{offered}.dist-info"
-        wheel.writestr(
-            f"{about}/METADATA", f"Metadata-Version: 2.1\nName: thing\nVersion: {offered}"
-        )
-        wheel.writestr(
-            f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any"
-        )
-        wheel.writestr(f"{about}/RECORD", "")
-    done = make(folder, sys.executable, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path))
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert f"python: {CONSTRAINTS} cannot be installed" in done.stderr
-    assert not list((folder / ".venv").glob("lib/*/site-packages/thing*"))

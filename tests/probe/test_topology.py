@@ -3,7 +3,7 @@
 
 Both tools read the same files of the same trees. A tool that contradicts the kernel's own sibling
 or node lists is no oracle for that machine, and the test says so. The trees are the synthetic ones
-and, in a folder beside this repository or named by LOWLAT_MACHINES, any captured machines
+and any captured machines in the folder that LOWLAT_MACHINES names
 (NAME.tar.xz, each with a root/).
 """
 

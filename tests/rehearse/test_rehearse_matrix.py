@@ -59,7 +59,7 @@ class Bench:
     forked: bool = True
 
     def __post_init__(self) -> None:
-        self.runner = guest.program(self.folder / "virtme-run")
+        self.runner = guest.program(self.folder)
         for release in ("6.6.1", "6.12.1"):
             (self.folder / f"vmlinuz-{release}").write_bytes(b"no kernel")
         self.notes = self.folder / "notes"

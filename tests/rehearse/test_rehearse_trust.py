@@ -115,6 +115,8 @@ import os
 share = stand_in_guest.shared(sys.argv)
 if share.parent.name == "stock-1":
     {deed}
+    with open(os.environ[stand_in_guest.NOTES], "a") as notes:
+        notes.write("deed\\n")
 sys.exit(status)
 """
 
@@ -135,7 +137,9 @@ def test_what_a_guest_leaves_is_taken_as_plain_files_or_not(bench: Bench, deed: 
     secret.write_text("secret")
     program = bench.runner.read_text().partition("sys.exit(")[0]
     bench.runner.write_text(program + HOSTILE.format(deed=deed.format(secret=str(secret))))
+    bench.forked = False
     _, _, err = bench.matrix("--isolate", "2-3")
+    assert "deed" in bench.booted()
     assert "Traceback" not in err and err.count("\n") <= 1
     assert secret.read_text() == "secret"
     for path in bench.out.rglob("*"):
