@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Debian packages that tests unpack and never install, kept in ~/.cache/lowlat.
 
-    PYTHONPATH=tests python -m support.debs
-
-fetches what is missing, before the tests begin; the exit status is 1 if it cannot.
+``python -m support.debs`` (`make test-setup`) fetches what is missing, before the tests begin; the
+exit status is 1 if it cannot.
 """
 
 from __future__ import annotations
