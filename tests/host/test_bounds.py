@@ -65,8 +65,8 @@ def _lines(text: Callable[[int], bytes]) -> Iterator[bytes]:
 BOMBS = {
     "one line": _lines(lambda n: b"#" * 4096),
     "zeros": _lines(lambda n: bytes(1 << 16)),
-    "lines of a file": _lines(lambda n: b"|\n" if n else b"f /a\n"),
-    "names": _lines(lambda n: b" a" if n else b"d /a"),
+    "lines of a file": _lines(lambda n: b"|\n" * 1000 if n else b"f /a\n"),
+    "names": _lines(lambda n: b" a" * 1000 if n else b"d /a"),
     "long paths": _lines(lambda n: b"e /%x" % n + b"a" * 4000 + b"\n"),
     "deepest paths": _lines(lambda n: b"e /%x" % n + b"/a" * 2000 + b"\n"),
     "short lines": _lines(lambda n: b"e /%x\n" % n),
