@@ -18,6 +18,7 @@ from lowlat.cli import parser_of
 from lowlat.verbs import VERBS, options
 from support.waits import GUARD_S
 from trees import SHELL_GEN
+from trees import lowlat as in_this_process
 from trees import lowlat_process as lowlat
 
 pytestmark = pytest.mark.slow
@@ -35,8 +36,9 @@ def test_help_names_every_verb() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_and_refuses_unknown_options(verb: str) -> None:
-    assert lowlat(verb, "--help").status == 0
-    assert "--no-such-option" in lowlat(verb, "--no-such-option").refused() or verb in (
+    assert in_this_process(verb, "--help").status == 0
+    refusal = in_this_process(verb, "--no-such-option").refused()
+    assert "--no-such-option" in refusal or verb in (
         # the parser reports their missing required argument first
         "boot",
         "cpus",
@@ -78,7 +80,7 @@ def test_every_verb_has_help_and_refuses_unknown_options(verb: str) -> None:
     ],
 )
 def test_bad_input_is_one_line_and_status_2(args: tuple[str, ...]) -> None:
-    lowlat(*args).refused()
+    in_this_process(*args).refused()
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -125,7 +127,7 @@ MACHINE = Path(__file__).parent / "machines/qemu-x86-2s4c-2n-devices.txt"
     ids=lambda words: " ".join(map(str, words[:1])) or "nothing",
 )
 def test_text_takes_the_columns_that_there_are(words: tuple[object, ...], width: int) -> None:
-    out = lowlat(*words, env={"COLUMNS": str(width)}).out
+    out = in_this_process(*words, env={"COLUMNS": str(width)}).out
     # A boot line is never broken, so that users can copy it.
     lines = [line for line in out.splitlines() if not line.lstrip().startswith("isolcpus=")]
     assert max(map(len, lines)) <= width, max(lines, key=len)

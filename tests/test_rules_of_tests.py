@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent
@@ -23,14 +24,20 @@ _PROGRAMS_OF_THE_NETWORK = {"apt-get", "pip", "curl", "wget"}
 Found = Iterator[ast.AST]
 
 
+@cache
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
 def _outside(rule: Callable[[ast.Module], Found], *allowed: str) -> list[str]:
     """The places that break a rule, in files outside the allowed ones."""
     places = []
     for path in sorted(TESTS.rglob("*.py")):
         name = str(path.relative_to(TESTS))
         if not name.startswith(("support/", *allowed)):
-            tree = ast.parse(path.read_text("utf-8"))
-            places += [f"tests/{name}:{getattr(node, 'lineno', 0)}" for node in rule(tree)]
+            places += [
+                f"tests/{name}:{getattr(node, 'lineno', 0)}" for node in rule(_parsed(path))
+            ]
     return places
 
 
