@@ -35,9 +35,7 @@ def _outside(rule: Callable[[ast.Module], Found], *allowed: str) -> list[str]:
     for path in sorted(TESTS.rglob("*.py")):
         name = str(path.relative_to(TESTS))
         if not name.startswith(("support/", *allowed)):
-            places += [
-                f"tests/{name}:{getattr(node, 'lineno', 0)}" for node in rule(_parsed(path))
-            ]
+            places += [f"tests/{name}:{getattr(node, 'lineno', 0)}" for node in rule(_parsed(path))]
     return places
 
 
