@@ -304,13 +304,11 @@ def check_in_the_middle(stage: Stage, folder: Path, first: str, second: Act) -> 
     ("first", "second"),
     [
         ("rollback", kernel_with_grub),
-        ("apply --isolate 3", kernel_with_grub),
         ("promote", kernel_with_grub),
         ("apply --isolate 3", ROLLBACK),
         ("rollback", OTHER),
         ("trial", OTHER),
         ("promote", ROLLBACK),
-        ("boot record", START),
     ],
 )
 def test_another_act_with_grub_comes_while_a_verb_works(
