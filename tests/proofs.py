@@ -75,8 +75,9 @@ class Run:
                 "LOWLAT_COMMIT": self.commit}  # fmt: skip
 
     def _pytest(self, *words: str) -> list[str]:
-        """An empty -m takes back the one of setup.cfg."""
-        return [sys.executable, "-m", "pytest", "-m", "", *self.proof.options, *words]
+        """An empty -m takes back the one of setup.cfg; guests have limits of their own."""
+        argv = [sys.executable, "-m", "pytest", "-o", "faulthandler_timeout=0", "-m", ""]
+        return [*argv, *self.proof.options, *words]
 
     def _parts(self) -> list[str]:
         proof = self.proof
