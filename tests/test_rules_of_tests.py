@@ -29,6 +29,11 @@ def _parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
 
+@cache
+def _nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree))
+
+
 def _outside(rule: Callable[[ast.Module], Found], *allowed: str) -> list[str]:
     """The places that break a rule, in files outside the allowed ones."""
     places = []
@@ -41,7 +46,7 @@ def _outside(rule: Callable[[ast.Module], Found], *allowed: str) -> list[str]:
 
 def _calls(tree: ast.AST, *names: str) -> Iterator[ast.Call]:
     """The calls of functions and methods with these names."""
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if isinstance(node, ast.Call):
             called = node.func
             name = getattr(called, "attr", getattr(called, "id", ""))
@@ -55,7 +60,7 @@ def _is_number(node: ast.AST) -> bool:
 
 def _text(node: ast.AST) -> str:
     """The string constants below a node, joined."""
-    below = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
+    below = (each.value for each in _nodes(node) if isinstance(each, ast.Constant))
     return "".join(value for value in below if isinstance(value, str))
 
 
@@ -70,7 +75,7 @@ def test_a_time_limit_is_the_guard() -> None:
     """A limit written as a number is right on one machine."""
 
     def limits(tree: ast.Module) -> Found:
-        for node in ast.walk(tree):
+        for node in _nodes(tree):
             if isinstance(node, ast.keyword) and node.arg == "timeout" and _is_number(node.value):
                 yield node.value
         for call in _calls(tree, "wait"):
@@ -82,7 +87,7 @@ def test_a_time_limit_is_the_guard() -> None:
 
 def test_no_assertion_looks_at_a_clock() -> None:
     def timed(tree: ast.Module) -> Found:
-        for node in ast.walk(tree):
+        for node in _nodes(tree):
             if isinstance(node, ast.Assert):
                 text = ast.dump(node.test)
                 if any(clock in text for clock in _CLOCKS) or "'ru_" in text:
@@ -107,7 +112,7 @@ def test_a_process_may_end_while_it_is_looked_at() -> None:
 
 def test_what_a_running_program_reads_is_replaced_at_once() -> None:
     def empties(tree: ast.Module) -> Found:
-        for node in ast.walk(tree):
+        for node in _nodes(tree):
             if isinstance(node, ast.FunctionDef) and "running" in {
                 argument.arg for argument in node.args.args
             }:
@@ -125,7 +130,7 @@ def test_only_needs_skips() -> None:
 
 def test_only_what_fetches_uses_the_network() -> None:
     def programs(tree: ast.Module) -> Found:
-        for node in ast.walk(tree):
+        for node in _nodes(tree):
             if isinstance(node, (ast.List, ast.Tuple)) and node.elts:
                 first = node.elts[0]
                 if isinstance(first, ast.Constant) and first.value in _PROGRAMS_OF_THE_NETWORK:
