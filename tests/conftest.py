@@ -59,8 +59,7 @@ _MARKED = {
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for name in _MARKED.keys() & set(getattr(item, "fixturenames", ())):
-            if _MARKED[name] != "harness" or not item.get_closest_marker("figure"):
-                item.add_marker(_MARKED[name])
+            item.add_marker(_MARKED[name])
 
 
 @pytest.fixture

@@ -81,8 +81,6 @@ class Run:
 
     def _parts(self) -> list[str]:
         proof = self.proof
-        if proof.make:
-            return [proof.make]
         if proof.by_case:
             argv = self._pytest("--collect-only", "-q", *proof.tests)
             listed = subprocess.run(
@@ -96,11 +94,11 @@ class Run:
 
     def _run(self, part: str) -> Line:
         report = self._file("xml")
-        argv = ["make", part] if self.proof.make else self._pytest(f"--junitxml={report}", part)
+        argv = self._pytest(f"--junitxml={report}", part)
         begin = time.monotonic()
         done = subprocess.run(argv, cwd=self.root, env=self._environment(), check=False)
         seconds = round(time.monotonic() - begin)
-        suite = "" if self.proof.make or not report.exists() else report.read_text("utf-8")
+        suite = report.read_text("utf-8") if report.exists() else ""
         report.unlink(missing_ok=True)
         head = re.search("<testsuite ([^>]*)>", suite)
         counts = dict(re.findall(r'(\w+)="(\d+)"', head[1])) if head else {}

@@ -89,3 +89,22 @@ def test_processes_that_end_while_all_are_looked_at_disturb_nobody(tmp_path: Pat
             assert not programs.has_output(str(tmp_path))
     finally:
         process.end_group(busy, grace=30)
+
+
+def test_the_last_words_of_a_program_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program says them, and ends, just after a look that found nothing."""
+    real, looks = process.read, [0]
+
+    def look(child: process.Child, seconds: float) -> bytes:
+        looks[0] += 1
+        if looks[0] > 1:
+            return real(child, seconds)
+        waits.until(lambda: procs.state(child.pid) == "Z")
+        return b""
+
+    monkeypatch.setattr(process, "read", look)
+    log, never = tmp_path / "log", threading.Event()
+    status = process.follow(["echo", "done"], os.environ, log, waits.GUARD_S, never)
+    assert (status, log.read_text().splitlines()[1:]) == (0, ["done"])

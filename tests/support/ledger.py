@@ -34,8 +34,6 @@ class Proof:
     #: Test files, folders or cases; and the other arguments of pytest.
     tests: tuple[str, ...]
     options: tuple[str, ...]
-    #: The target of make, for a proof that is no run of pytest.
-    make: str
     #: Targets of make that come before.
     needs: tuple[str, ...]
     env: dict[str, str]
@@ -46,12 +44,11 @@ class Proof:
 
     @classmethod
     def of(cls, section: SectionProxy) -> Proof:
-        words = shlex.split(section.get("run", ""))
+        words = shlex.split(section["run"])
         return cls(
             name=section.name,
             tests=tuple(word for word in words if word.startswith("tests/")),
             options=tuple(word for word in words if not word.startswith("tests/")),
-            make=section.get("make", ""),
             needs=tuple(section.get("needs", "").split()),
             env=dict(word.split("=", 1) for word in section.get("env", "").split()),
             covers=tuple(section["covers"].split()),

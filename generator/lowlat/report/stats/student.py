@@ -15,7 +15,8 @@ def upper(share: float, freedom: Any) -> Any:
 
 
 def power(share: float, freedom: int, shift: float) -> float:
-    """The probability that t, shifted by so many standard errors, exceeds that value."""
+    """The probability that t, with its centre moved by ``shift`` standard errors, exceeds what t
+    itself exceeds with probability ``share``."""
     from scipy import special
 
     return 1 - float(special.nctdtr(freedom, shift, upper(share, freedom)))
