@@ -95,16 +95,19 @@ def test_the_last_words_of_a_program_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The program says them, and ends, just after a look that found nothing."""
-    real, looks = process.read, [0]
+    go, log, real, looks = tmp_path / "go", tmp_path / "log", process.read, [0]
+    os.mkfifo(go)
 
     def look(child: process.Child, seconds: float) -> bytes:
         looks[0] += 1
         if looks[0] > 1:
             return real(child, seconds)
+        with waits.reader(go):
+            pass
         waits.until(lambda: procs.state(child.pid) == "Z")
         return b""
 
     monkeypatch.setattr(process, "read", look)
-    log, never = tmp_path / "log", threading.Event()
-    status = process.follow(["echo", "done"], os.environ, log, waits.GUARD_S, never)
+    argv = ["sh", "-c", f"read -r _ <{go}; echo done"]
+    status = process.follow(argv, os.environ, log, waits.GUARD_S, threading.Event())
     assert (status, log.read_text().splitlines()[1:]) == (0, ["done"])
