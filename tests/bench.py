@@ -20,8 +20,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Optional
 
-import report_runs
-import synthetic
 from lowlat.base.errors import Refused
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
@@ -32,6 +30,7 @@ from lowlat.plan.store import IN_USE
 from lowlat.probe import probe
 from lowlat.runtime.settings import JOURNAL, inspect
 from lowlat.verify.watch import Watch
+from support import runs, synthetic
 
 #: The default interval of ``watch``, in seconds.
 INTERVAL_S = 60.0
@@ -169,9 +168,9 @@ def _write_run(path: Path, number: int) -> str:
         histogram = {"unit": "ns", "counts": _buckets(gaps)}
         noise = draw.normal(1000 - 200 * (number % 2), 30)
         changes = {"histogram": histogram, "events": len(gaps)}
-        cpus.append(report_runs.cpu_run(cpu, noise / 5, noise, **changes))
+        cpus.append(runs.cpu_run(cpu, noise / 5, noise, **changes))
     hour = f"2026-11-21T{number:02d}:00:00Z"
-    path.write_text(json.dumps(report_runs.document(str(number), 0, cpus=cpus, started=hour)))
+    path.write_text(json.dumps(runs.document(str(number), 0, cpus=cpus, started=hour)))
     return str(path)
 
 

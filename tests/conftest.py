@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Helpers of all tests: synthetic trees, the command line in-process, and the number of examples.
+"""What every test has: synthetic trees, and the number of examples.
 
 ``LOWLAT_EXAMPLES=10000 pytest tests/plan/test_split_properties.py`` is the long run; without it the
 property tests use the same 25 examples every time.
@@ -7,19 +7,16 @@ property tests use the same 25 examples every time.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable
+from typing import Callable
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-import synthetic
-from lowlat import cli
+from support import synthetic
 
 pytest_plugins = ["support.gate"]
 
@@ -81,42 +78,3 @@ def signals() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The result of one command line of lowlat-gen."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        assert self.status == 0, self.err
-        assert self.err == ""
-        return json.loads(self.out)
-
-    @property
-    def refusal(self) -> str:
-        """The one line of a refusal; asserts that there is nothing else."""
-        assert self.status == 2, f"status {self.status}: {self.out[:200]}"
-        assert self.out == ""
-        assert self.err.startswith("lowlat-gen: ")
-        assert self.err.endswith("\n")
-        assert self.err.count("\n") == 1
-        assert "Traceback" not in self.err
-        return self.err[len("lowlat-gen: ") : -1]
-
-
-@pytest.fixture
-def lowlat_gen(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[..., Answer]]:
-    """Runs one command line of lowlat-gen in this process."""
-
-    def run(*words: object) -> Answer:
-        capsys.readouterr()
-        status = cli.main([str(word) for word in words])
-        out, err = capsys.readouterr()
-        return Answer(status, out, err)
-
-    yield run

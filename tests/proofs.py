@@ -36,7 +36,7 @@ _HOUR_S = 3600
 ROOT = Path(__file__).resolve().parents[1]
 
 
-class Run:
+class ProofRun:
     """One proof at one digest, with what earlier runs at that digest left behind."""
 
     def __init__(self, ledger: Ledger, proof: Proof) -> None:
@@ -193,7 +193,7 @@ def run(ledger: Ledger, names: Sequence[str], budget: float) -> int:
     end, good = time.monotonic() + 60 * budget, True
     for proof in wanted:
         if time.monotonic() < end:
-            good &= Run(ledger, proof).go(end)
+            good &= ProofRun(ledger, proof).go(end)
     print(*_warnings(ledger), sep="\n")
     return 0 if good else 1
 

@@ -16,10 +16,10 @@ import pytest
 from lowlat import __version__
 from lowlat.cli import parser_of
 from lowlat.verbs import VERBS, options
+from support.cli import SHELL_GEN
+from support.cli import lowlat as in_this_process
+from support.cli import lowlat_process as lowlat
 from support.waits import GUARD_S
-from trees import SHELL_GEN
-from trees import lowlat as in_this_process
-from trees import lowlat_process as lowlat
 
 pytestmark = pytest.mark.slow
 

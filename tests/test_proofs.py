@@ -388,15 +388,15 @@ def test_each_file_is_covered_or_named_with_a_reason(ledger: Ledger) -> None:
 @cache
 def imported(path: Path) -> frozenset[Path]:
     """The modules of tests/ that a test or helper imports, and those that these import."""
-    names = {alias.name for node in ast.walk(ast.parse(path.read_text("utf-8")))
-             if isinstance(node, ast.Import) for alias in node.names}  # fmt: skip
-    names |= {node.module for node in ast.walk(ast.parse(path.read_text("utf-8")))
-              if isinstance(node, ast.ImportFrom) and node.module}  # fmt: skip
-    found = set()
-    for name in names:
-        beside = path.with_name(f"{name}.py")
-        known = [beside] if beside.exists() else [*(ROOT / "tests").glob(f"**/{name}.py")]
-        found |= set(known) - {path}
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    places = [(folder / f"{name.replace('.', '/')}.py") for name in names
+              for folder in (path.parent, ROOT / "tests")]  # fmt: skip
+    found = {place for place in places if place.exists()} - {path}
     return frozenset(found.union(*map(imported, found)))
 
 

@@ -16,7 +16,7 @@ _IN_GUESTS = ("vm/guest/", "vm/cycle.py")
 #: These measure this machine, or disturb it on purpose, or tell how long something took.
 _FIGURES = ("instrument/", "bench.py")
 #: These fetch before the tests begin, or are proofs.
-_FETCHES = ("support/", "vm/", "fetch.py", "packaging/roots.py", "packaging/test_roots.py")
+_FETCHES = ("support/debs.py", "support/roots.py", "vm/", "packaging/test_roots.py")
 
 _CLOCKS = ("monotonic", "perf_counter", "getrusage", "VmRSS")
 _PROGRAMS_OF_THE_NETWORK = {"apt-get", "pip", "curl", "wget"}
@@ -39,7 +39,7 @@ def _outside(rule: Callable[[ast.Module], Found], *allowed: str) -> list[str]:
     places = []
     for path in sorted(TESTS.rglob("*.py")):
         name = str(path.relative_to(TESTS))
-        if not name.startswith(("support/", *allowed)):
+        if not name.startswith(allowed):
             places += [f"tests/{name}:{getattr(node, 'lineno', 0)}" for node in rule(_parsed(path))]
     return places
 
@@ -68,7 +68,7 @@ def test_only_support_sleeps() -> None:
     def sleeps(tree: ast.Module) -> Found:
         return _calls(tree, "sleep")
 
-    assert _outside(sleeps, *_IN_GUESTS, *_FIGURES) == []
+    assert _outside(sleeps, "support/waits.py", *_IN_GUESTS, *_FIGURES) == []
 
 
 def test_a_time_limit_is_the_guard() -> None:
@@ -93,7 +93,7 @@ def test_no_assertion_looks_at_a_clock() -> None:
                 if any(clock in text for clock in _CLOCKS) or "'ru_" in text:
                     yield node
 
-    assert _outside(timed, *_FIGURES) == []
+    assert _outside(timed, "support/waits.py", *_FIGURES) == []
 
 
 def test_a_process_may_end_while_it_is_looked_at() -> None:
@@ -107,7 +107,7 @@ def test_a_process_may_end_while_it_is_looked_at() -> None:
                 if place.startswith(below):
                     yield call
 
-    assert _outside(races, *_IN_GUESTS) == []
+    assert _outside(races, "support/procs.py", *_IN_GUESTS) == []
 
 
 def test_what_a_running_program_reads_is_replaced_at_once() -> None:
@@ -125,7 +125,7 @@ def test_only_needs_skips() -> None:
     def skips(tree: ast.Module) -> Found:
         return _calls(tree, "skip", "skipif", "importorskip")
 
-    assert _outside(skips) == []
+    assert _outside(skips, "support/needs.py") == []
 
 
 def test_only_what_fetches_uses_the_network() -> None:
@@ -144,3 +144,12 @@ def test_ports_belong_to_a_network_of_the_test() -> None:
         return _calls(tree, "bind")
 
     assert _outside(ports) == []
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    places: dict[str, list[str]] = {}
+    for path in sorted(TESTS.rglob("*.py")):
+        for node in _nodes(_parsed(path)):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name.lstrip("_"), []).append(str(path.relative_to(TESTS)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

@@ -15,7 +15,8 @@ from lowlat.boot import programs
 from lowlat.host.root import Root
 from lowlat.measure import child
 from support import needs
-from trees import lowlat, machine, write_tree
+from support.cli import lowlat
+from support.machines import machine, write_tree
 
 pytestmark = [
     pytest.mark.security,

@@ -12,7 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hosttree import (
+
+from lowlat.base.process import find
+from support import debs, needs
+from support.hosttree import (
     NEEDS,
     OLDER,
     RELEASE,
@@ -24,12 +27,9 @@ from hosttree import (
     make,
     once,
 )
-
-from lowlat.base.process import find
-from support import debs, needs
 from support.waits import GUARD_S
 
-pytest_plugins = ["hosttree"]
+pytest_plugins = ["support.hosttree"]
 pytestmark = NEEDS
 
 ID = "6fd2e6bb2a8b4b6b9a35d2f0a9f9a0b1"

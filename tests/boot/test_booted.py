@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from hosttree import (
+
+from support.hosttree import (
     NEEDS,
     OLDER,
     RELEASE,
@@ -17,7 +18,7 @@ from hosttree import (
     refusal,
 )
 
-pytest_plugins = ["hosttree"]
+pytest_plugins = ["support.hosttree"]
 pytestmark = NEEDS
 
 

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hosttree import NEEDS, RELEASE, Host, Namespace, bare, plan_of, refusal
 
-pytest_plugins = ["hosttree"]
+from support.hosttree import NEEDS, RELEASE, Host, Namespace, bare, plan_of, refusal
+
+pytest_plugins = ["support.hosttree"]
 pytestmark = NEEDS
 
 _STOCK = f"/vmlinuz-{RELEASE} root=PARTUUID=1 ro quiet isolcpus=9"

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hosttree import NEEDS, OLDER, RELEASE, Host, Namespace, apply_and_try, bare
 
-pytest_plugins = ["hosttree"]
+from support.hosttree import NEEDS, OLDER, RELEASE, Host, Namespace, apply_and_try, bare
+
+pytest_plugins = ["support.hosttree"]
 pytestmark = NEEDS
 
 

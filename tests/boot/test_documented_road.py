@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import pytest
-from hosttree import NEEDS, RELEASE, Host
 
-from screens import DOCUMENTS, Screen, blocks
-from trees import CPU, fair_server
+from support.hosttree import NEEDS, RELEASE, Host
+from support.machines import CPU, fair_server
+from support.screens import DOCUMENTS, Screen, blocks
 
-pytest_plugins = ["hosttree"]
+pytest_plugins = ["support.hosttree"]
 pytestmark = NEEDS
 
 ROADS = {

@@ -7,12 +7,12 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import pytest
-from hosttree import NEEDS, OLDER, RELEASE, Host, entries_of, linux_lines, once
 from test_bls import DEBIAN, FEDORA, ID, boot_entry, debian, fedora
 
-from trees import Answer
+from support.cli import Answer
+from support.hosttree import NEEDS, OLDER, RELEASE, Host, entries_of, linux_lines, once
 
-pytest_plugins = ["hosttree"]
+pytest_plugins = ["support.hosttree"]
 pytestmark = [*NEEDS, pytest.mark.security]
 
 __all__ = ["debian", "fedora"]

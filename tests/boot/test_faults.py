@@ -12,14 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hosttree import NEEDS, apply_and_try, make
-from powercut import NEEDS_CC, Cutting, calls, sample, sampled
-from test_cuts import Cut, Tell, check_survives, kept
 
-pytest_plugins = ["hosttree", "powercut"]
+from support.cutting import Cut, Tell, check_survives
+from support.hosttree import NEEDS, apply_and_try, make
+from support.powercut import NEEDS_CC, Cutting, calls, sample, sampled
+
+pytest_plugins = ["support.hosttree", "support.powercut", "support.cutting"]
 pytestmark = [*NEEDS, NEEDS_CC, pytest.mark.security]
-
-__all__ = ["kept"]
 
 #: By name: an error of one call, or of all calls from that one on, as on a disk that is full or was
 #: remounted read-only.

@@ -8,7 +8,8 @@ import json
 import re
 
 import pytest
-from hosttree import (
+
+from support.hosttree import (
     NEEDS,
     OLDER,
     RELEASE,
@@ -22,7 +23,7 @@ from hosttree import (
     section,
 )
 
-pytest_plugins = ["hosttree"]
+pytest_plugins = ["support.hosttree"]
 pytestmark = NEEDS
 
 

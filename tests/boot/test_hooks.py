@@ -9,12 +9,12 @@ import json
 from pathlib import Path
 
 import pytest
-from hosttree import NEEDS, OLDER, REPOSITORY, Host, entries_of
 from test_bls import FEDORA, ID, fedora
 
 from support import waits
+from support.hosttree import NEEDS, OLDER, REPOSITORY, Host, entries_of
 
-pytest_plugins = ["hosttree"]
+pytest_plugins = ["support.hosttree"]
 pytestmark = [*NEEDS, pytest.mark.security]
 
 __all__ = ["fedora"]

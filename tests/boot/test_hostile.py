@@ -10,12 +10,12 @@ import re
 from pathlib import Path
 
 import pytest
-from hosttree import NEEDS, RELEASE, Host, Namespace, linux_lines, make
 
-from ordinary_user import NOBODY, OrdinaryUser
-from trees import lowlat
+from support.cli import lowlat
+from support.hosttree import NEEDS, RELEASE, Host, Namespace, linux_lines, make
+from support.ordinary_user import NOBODY, OrdinaryUser
 
-pytest_plugins = ["hosttree", "ordinary_user"]
+pytest_plugins = ["support.hosttree", "support.ordinary_user"]
 pytestmark = NEEDS
 
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
-from hosttree import NEEDS, OLDER, RELEASE, Host, apply_and_try, entries_of
-from powercut import NEEDS_CC, build
 from test_bls import FEDORA, ID, fedora, snippet, try_entry
 
 from support import procs, waits
+from support.hosttree import NEEDS, OLDER, RELEASE, Host, apply_and_try, entries_of
+from support.powercut import NEEDS_CC, build
 
-pytest_plugins = ["hosttree"]
+pytest_plugins = ["support.hosttree"]
 pytestmark = [*NEEDS, pytest.mark.security]
 
 __all__ = ["fedora"]
@@ -119,7 +119,7 @@ def test_a_generator_that_is_at_work_is_waited_for(host: Host) -> None:
 # ------------------------------------------------------------------- pairs
 
 
-class Stage:
+class PairStage:
     """A host that is reset to one state again and again."""
 
     def __init__(self, host: Host, kept: Path) -> None:
@@ -203,7 +203,7 @@ def status_of(child: subprocess.Popen[str]) -> int:
 class Orders:
     """The ends of the serial orders of two acts, one run each."""
 
-    def __init__(self, stage: Stage, acts: tuple[Act, Act]) -> None:
+    def __init__(self, stage: PairStage, acts: tuple[Act, Act]) -> None:
         self._stage = stage
         self._acts = acts
         self._ends: dict[tuple[int, ...], Any] = {}
@@ -232,7 +232,7 @@ class Orders:
         return self._ends[order]
 
 
-def check_with_dice(stage: Stage, acts: tuple[Act, Act], tell: str) -> None:
+def check_with_dice(stage: PairStage, acts: tuple[Act, Act], tell: str) -> None:
     orders, dice = Orders(stage, acts), random.Random(tell)
     for number in range(TIMES):
         stage.again()
@@ -276,7 +276,7 @@ class Stopping:
         return int.from_bytes(self._count.read_bytes(), sys.byteorder)
 
 
-def check_in_the_middle(stage: Stage, folder: Path, first: str, second: Act) -> None:
+def check_in_the_middle(stage: PairStage, folder: Path, first: str, second: Act) -> None:
     """The second act comes when the first one, which has the lock, has done half of its work: it
     ends, or waits for the lock."""
     host, lock, words = stage.host, stage.host.path / "var/lib/lowlat/lock", first.split()
@@ -315,7 +315,7 @@ def test_another_act_with_grub_comes_while_a_verb_works(
     host: Host, tmp_path: Path, first: str, second: Act
 ) -> None:
     apply_and_try(host)
-    check_in_the_middle(Stage(host, tmp_path / "kept"), tmp_path, first, second)
+    check_in_the_middle(PairStage(host, tmp_path / "kept"), tmp_path, first, second)
 
 
 @pytest.mark.slow
@@ -325,14 +325,16 @@ def test_a_kernel_with_an_entry_file_comes_while_a_verb_works(
     fedora: Host, tmp_path: Path, first: str
 ) -> None:
     try_entry(fedora, FEDORA)
-    check_in_the_middle(Stage(fedora, tmp_path / "kept"), tmp_path, first, kernel_with_entry_files)
+    check_in_the_middle(
+        PairStage(fedora, tmp_path / "kept"), tmp_path, first, kernel_with_entry_files
+    )
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("pair", _GRUB)
 def test_pairs_with_grub_end_as_in_one_order(host: Host, tmp_path: Path, pair: str) -> None:
     apply_and_try(host)
-    check_with_dice(Stage(host, tmp_path / "kept"), _GRUB[pair], pair)
+    check_with_dice(PairStage(host, tmp_path / "kept"), _GRUB[pair], pair)
 
 
 @pytest.mark.proof
@@ -341,4 +343,4 @@ def test_pairs_with_entry_files_end_as_in_one_order(
     fedora: Host, tmp_path: Path, pair: str
 ) -> None:
     try_entry(fedora, FEDORA)
-    check_with_dice(Stage(fedora, tmp_path / "kept"), _FILES[pair], pair)
+    check_with_dice(PairStage(fedora, tmp_path / "kept"), _FILES[pair], pair)

@@ -6,13 +6,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Callable
 
-import pi_firmware
 import pytest
-from hosttree import NEEDS, RELEASE, Host, Namespace, bare, plan_of, refusal
-from powercut import NEEDS_CC, Cutting, sample
-from test_cuts import Cut, cut_everywhere
 
-pytest_plugins = ["hosttree", "powercut"]
+from support import pi_firmware
+from support.cutting import Cut, cut_everywhere
+from support.hosttree import NEEDS, RELEASE, Host, Namespace, bare, plan_of, refusal
+from support.powercut import NEEDS_CC, Cutting, sample
+
+pytest_plugins = ["support.hosttree", "support.powercut"]
 pytestmark = [*NEEDS, NEEDS_CC]
 
 _FOLDER = "boot/firmware"
@@ -30,17 +31,9 @@ _NEWER = "6.12.108-test"
 def make_pi(path: Path, namespace: Namespace) -> Host:
     files = {f"{_FOLDER}/config.txt": _CONFIG, f"{_FOLDER}/cmdline.txt": f"{_LINE}\n"}
     host = bare(path, namespace, files)
-    add_mailbox(host)
+    pi_firmware.add_mailbox(host)
     switch_on(host, "boot-0")
     return host
-
-
-def add_mailbox(host: Host) -> None:
-    # The host needs only a few nodes of /dev, and this machine's /dev must not get the mailbox.
-    host.mount("-t", "tmpfs", "none", host.path / "dev")
-    script = "cd $1 && mknod -m 666 null c 1 3 && mknod -m 666 urandom c 1 9 && touch vcio"
-    host.namespace.must("sh", "-c", script, "sh", host.path / "dev")
-    pi_firmware.forget_flags(host)
 
 
 @pytest.fixture

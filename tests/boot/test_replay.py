@@ -11,8 +11,13 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
-from hosttree import NEEDS, Host, apply_and_try, linux_lines, make
-from powercut import (
+from test_bls import FEDORA, make_fedora, try_entry
+
+from lowlat.base.process import find
+from support import needs
+from support.hosttree import NEEDS, Host, apply_and_try, linux_lines, make
+from support.machines import write_tree
+from support.powercut import (
     NEEDS_CC,
     Cutting,
     Replayed,
@@ -24,11 +29,6 @@ from powercut import (
     sample,
     sampled,
 )
-from test_bls import FEDORA, make_fedora, try_entry
-
-from lowlat.base.process import find
-from support import needs
-from trees import write_tree
 
 _TOOLS = ("mke2fs", "e2fsck", "debugfs")
 
@@ -46,7 +46,7 @@ def _loop_mounts() -> bool:
     return done.returncode == 0
 
 
-pytest_plugins = ["hosttree", "powercut"]
+pytest_plugins = ["support.hosttree", "support.powercut"]
 pytestmark = [
     *NEEDS,
     NEEDS_CC,

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from hosttree import (
+
+from support.hosttree import (
     NEEDS,
     OLDER,
     RELEASE,
@@ -16,7 +17,7 @@ from hosttree import (
     refusal,
 )
 
-pytest_plugins = ["hosttree"]
+pytest_plugins = ["support.hosttree"]
 pytestmark = NEEDS
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hosttree import NEEDS, REPOSITORY, Host, apply_and_try, refusal
 from test_bls import DEBIAN, FEDORA, debian, fedora, try_entry
 
 from lowlat import __version__
@@ -19,8 +18,9 @@ from lowlat.boot import journal as journals
 from lowlat.boot.disk import Disk
 from lowlat.boot.transaction import roll_back
 from lowlat.host.root import Root
+from support.hosttree import NEEDS, REPOSITORY, Host, apply_and_try, refusal
 
-pytest_plugins = ["hosttree"]
+pytest_plugins = ["support.hosttree"]
 pytestmark = [*NEEDS, pytest.mark.security]
 
 __all__ = ["debian", "fedora"]

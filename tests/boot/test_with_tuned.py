@@ -11,7 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hosttree import (
+
+from support import needs
+from support.cli import Answer
+from support.hosttree import (
     NEEDS,
     RELEASE,
     REPOSITORY,
@@ -24,10 +27,7 @@ from hosttree import (
     refusal,
 )
 
-from support import needs
-from trees import Answer
-
-pytest_plugins = ["hosttree"]
+pytest_plugins = ["support.hosttree"]
 
 _MAIN = Path("/etc/tuned/tuned-main.conf")
 

@@ -17,7 +17,7 @@ from lowlat.explain.entries import parts
 from lowlat.host.root import Root
 from lowlat.plan import profile
 from support import needs
-from trees import lowlat
+from support.cli import lowlat
 
 #: The settings of the mission; each must be an entry or a stated refusal.
 MISSION = [

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ansible_hosts import Ansible, Played, ansible_or_skip, diff_rows, play
-from hosttree import NEEDS, RELEASE, Host, Namespace, make
 
-pytest_plugins = ["hosttree"]
+from support.ansible_hosts import Ansible, Played, ansible_or_skip, diff_rows, play
+from support.hosttree import NEEDS, RELEASE, Host, Namespace, make
+
+pytest_plugins = ["support.hosttree"]
 pytestmark = [*NEEDS, pytest.mark.ansible]
 
 ROLE = """
@@ -25,7 +26,7 @@ ROLE = """
 """
 
 
-class Road:
+class CollectionRoad:
     """The results of one host: each play's output, and the host's files after it."""
 
     def __init__(self, ansible: Ansible, host: Host) -> None:
@@ -49,10 +50,10 @@ class Road:
 @pytest.fixture(scope="module", params=["newest", pytest.param("oldest", marks=pytest.mark.proof)])
 def road(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, namespace: Namespace
-) -> Iterator[Road]:
+) -> Iterator[CollectionRoad]:
     folder = tmp_path_factory.mktemp("road")
     ansible = ansible_or_skip(request.param, folder / "controller")
-    made = Road(ansible, make(folder / "host", namespace))
+    made = CollectionRoad(ansible, make(folder / "host", namespace))
     trial = "lowlat.lowlat.rolling_trial"
     made.go("checked", trial, "--check", "--diff")
     made.go("tried", trial)
@@ -63,7 +64,7 @@ def road(
     yield made
 
 
-def test_check_mode_writes_nothing_and_shows_the_line(road: Road) -> None:
+def test_check_mode_writes_nothing_and_shows_the_line(road: CollectionRoad) -> None:
     played = road.played["checked"]
     assert played.status == 0, played.out
     assert road.after["checked"] == road.after["nothing"]
@@ -73,7 +74,7 @@ def test_check_mode_writes_nothing_and_shows_the_line(road: Road) -> None:
     assert not any(row.startswith("-") for row in rows)
 
 
-def test_a_good_trial_becomes_the_default(road: Road) -> None:
+def test_a_good_trial_becomes_the_default(road: CollectionRoad) -> None:
     played = road.played["tried"]
     assert played.status == 0, played.out
     assert road.played["tried"].recap("one")["failed"] == 0
@@ -86,28 +87,28 @@ def test_a_good_trial_becomes_the_default(road: Road) -> None:
     assert names == ["stock-stand-in.json", "tuned-stand-in.json"]
 
 
-def test_a_second_time_changes_nothing(road: Road) -> None:
+def test_a_second_time_changes_nothing(road: CollectionRoad) -> None:
     played = road.played["again"]
     assert played.status == 0, played.out
     assert played.recap("one")["changed"] == 0
     assert road.after["again"] == road.after["tried"]
 
 
-def test_the_role_takes_everything_back(road: Road) -> None:
+def test_the_role_takes_everything_back(road: CollectionRoad) -> None:
     assert road.played["absent"].status == 0, road.played["absent"].out
     assert road.status["absent"]["state"] == "none"
     boot = {path: held for path, held in road.after["nothing"].items() if "grubenv" not in path}
     assert {path: road.after["absent"].get(path) for path in boot} == boot
 
 
-def test_the_role_in_check_mode_writes_nothing(road: Road) -> None:
+def test_the_role_in_check_mode_writes_nothing(road: CollectionRoad) -> None:
     played = road.played["role checked"]
     assert played.status == 0, played.out
     assert road.after["role checked"] == road.after["absent"]
     assert any(row.startswith("+lowlat.plan=") for row in diff_rows(played.out)), played.out
 
 
-def test_the_role_reboots_no_host_unasked(road: Road) -> None:
+def test_the_role_reboots_no_host_unasked(road: CollectionRoad) -> None:
     played = road.played["role"]
     assert played.status == 0, played.out
     assert road.status["role"]["state"] == "trial-set", played.out

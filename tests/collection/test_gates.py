@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_hosts import COLLECTION, Ansible, ansible_or_skip
 
 import lowlat
 from lowlat.explain.guides import find
+from support.ansible_hosts import COLLECTION, Ansible, ansible_or_skip
 
 pytestmark = pytest.mark.ansible
 

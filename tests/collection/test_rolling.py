@@ -8,10 +8,11 @@ import json
 from pathlib import Path
 
 import pytest
-from ansible_hosts import ansible_or_skip, play
-from hosttree import NEEDS, Namespace, make
 
-pytest_plugins = ["hosttree"]
+from support.ansible_hosts import ansible_or_skip, play
+from support.hosttree import NEEDS, Namespace, make
+
+pytest_plugins = ["support.hosttree"]
 pytestmark = [*NEEDS, pytest.mark.ansible, pytest.mark.proof]
 
 

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
-from ansible_hosts import COLLECTION
-from roots import copied
 from test_gates import MODULES
 
+from support.ansible_hosts import COLLECTION
+from support.machines import machine, write_tree
+from support.roots import copied
 from support.waits import GUARD_S
-from trees import machine, write_tree
 
-pytest_plugins = ["powercut"]
+pytest_plugins = ["support.powercut"]
 pytestmark = [pytest.mark.ansible, pytest.mark.proof, pytest.mark.root]
 
 _ENVIRONMENT = {

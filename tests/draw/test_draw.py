@@ -6,15 +6,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Callable
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import synthetic
-from conftest import Answer, Tree
+from conftest import Tree
 from lowlat.draw.layout import arrange
 from lowlat.draw.svg import svg
 from lowlat.draw.text import draw, shorten
@@ -22,8 +20,9 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Device, Machine, Processor
 from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.split import split
+from support import synthetic
+from support.cli import lowlat
 
-Gen = Callable[..., Answer]
 Kind, Shape = synthetic.Kind, synthetic.Shape
 
 DRAWN = {name: shape for name, shape in synthetic.NAMED.items() if shape.model().online}
@@ -133,26 +132,26 @@ def test_the_document_is_well_formed_and_tells_what_it_shows(name: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["probe", "plan"])
-def test_both_verbs_draw(verb: str, lowlat_gen: Gen, tree: Tree, tmp_path: Path) -> None:
+def test_both_verbs_draw(verb: str, tree: Tree, tmp_path: Path) -> None:
     root, out = tree(Shape()), tmp_path / "drawing.svg"
-    answer = lowlat_gen(verb, "--root", root, "--svg", out)
+    answer = lowlat(verb, "--root", root, "--svg", out)
     assert "L3 32 MiB" in answer.out
     assert out.read_text().startswith("<svg ")
-    assert lowlat_gen(verb, "--root", root, "--json", "--svg", out).json
-    assert "--svg /nowhere/x" in lowlat_gen(verb, "--root", root, "--svg", "/nowhere/x").refusal
+    assert lowlat(verb, "--root", root, "--json", "--svg", out).json()
+    assert "--svg /nowhere/x" in lowlat(verb, "--root", root, "--svg", "/nowhere/x").refused()
 
 
-def test_a_device_may_decide_where(lowlat_gen: Gen, tree: Tree) -> None:
+def test_a_device_may_decide_where(tree: Tree) -> None:
     root = tree(Shape(packages=2, nodes=2))
     folder = root / "sys/bus/pci/devices/0000:3b:00.0"
     (folder / "net/eth7").mkdir(parents=True)
     (folder / "class").write_text("0x020000\n")
     (folder / "numa_node").write_text("1\n")
-    plan = lowlat_gen("plan", "--root", root, "--json", "--for-device", "eth7").json
+    plan = lowlat("plan", "--root", root, "--json", "--for-device", "eth7").json()
     assert plan["cpus"]["isolated"] == "5-7"
-    refusal = lowlat_gen("plan", "--root", root, "--for-device", "eth8").refusal
+    refusal = lowlat("plan", "--root", root, "--for-device", "eth8").refused()
     assert "there are: eth7" in refusal
     (folder / "numa_node").write_text("-1\n")
-    plan = lowlat_gen("plan", "--root", root, "--json", "--for-device", "3b:00.0").json
+    plan = lowlat("plan", "--root", root, "--json", "--for-device", "3b:00.0").json()
     assert any("does not say where it is" in warning for warning in plan["warnings"])
     assert plan["cpus"]["isolated"] == "1-3,5-7"

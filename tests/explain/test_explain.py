@@ -15,7 +15,7 @@ from lowlat.catalogue.entry import Tunable
 from lowlat.catalogue.names import ALIASES, ELSEWHERE, NEVER
 from lowlat.explain.entries import overview
 from lowlat.plan import profile
-from trees import lowlat
+from support.cli import lowlat
 
 WIDTH, HEIGHT = 80, 24
 

@@ -13,7 +13,7 @@ from lowlat import cli
 from lowlat.catalogue import CATALOGUE
 from lowlat.explain.guides import Guide, find, guides
 from lowlat.plan import profile
-from trees import lowlat
+from support.cli import lowlat
 
 MACHINE = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
 

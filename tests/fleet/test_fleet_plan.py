@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from trees import Answer, lowlat, machine, write_tree
+from support.cli import Answer, lowlat
+from support.machines import machine, write_tree
 
 MACHINES = Path(__file__).parents[1] / "machines"
 

@@ -11,9 +11,9 @@ from typing import Any, Optional
 
 import pytest
 
-from report_runs import AFTER, BEFORE, arm
 from support import needs
-from trees import Answer, lowlat
+from support.cli import Answer, lowlat
+from support.runs import AFTER, BEFORE, arm
 
 needs.module("scipy", "the extra `report` is not installed")
 

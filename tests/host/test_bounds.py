@@ -19,7 +19,7 @@ import pytest
 from lowlat.host.archive import SCHEMA
 from lowlat.model.cpuset import MAX_CPU
 from support import needs
-from trees import machine, write_tree
+from support.machines import machine, write_tree
 
 pytestmark = [pytest.mark.security, pytest.mark.slow]
 

@@ -7,14 +7,12 @@ import gzip
 import os
 import random
 from pathlib import Path
-from typing import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import synthetic
-from conftest import Answer, Tree
+from conftest import Tree
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE
 from lowlat.host import archive
@@ -23,8 +21,8 @@ from lowlat.host.redact import redact
 from lowlat.host.root import Root
 from lowlat.probe import probe
 from lowlat.verbs.capture import capture
-
-Gen = Callable[..., Answer]
+from support import synthetic
+from support.cli import lowlat
 
 SECRETS = {
     "root=UUID=0e1d2c3b-aaaa-bbbb-cccc-0123456789ab": "0e1d2c3b",
@@ -73,12 +71,12 @@ def host(tree: Tree) -> Path:
     return root
 
 
-def test_the_archive_plans_as_the_machine(lowlat_gen: Gen, host: Path, tmp_path: Path) -> None:
+def test_the_archive_plans_as_the_machine(host: Path, tmp_path: Path) -> None:
     plain, packed = tmp_path / "host.txt", tmp_path / "host.txt.gz"
     for out in (plain, packed):
-        assert lowlat_gen("capture", out, "--root", host).status == 0
+        assert lowlat("capture", out, "--root", host).status == 0
     assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
-    plans = [lowlat_gen("plan", "--json", "--root", root).out for root in (host, plain, packed)]
+    plans = [lowlat("plan", "--json", "--root", root).out for root in (host, plain, packed)]
     assert '"schema"' in plans[0]
     assert plans[0] == plans[1] == plans[2]
 
@@ -219,15 +217,13 @@ def test_any_bytes_come_back(files: dict[str, bytes]) -> None:
         gzip.compress(bytes(1 << 28), mtime=0),
     ],
 )
-def test_garbage_is_refused_in_one_line(lowlat_gen: Gen, data: bytes, tmp_path: Path) -> None:
+def test_garbage_is_refused_in_one_line(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "garbage"
     path.write_bytes(data)
-    assert f"--root {path}: not a capture archive" in lowlat_gen("plan", "--root", path).refusal
+    assert f"--root {path}: not a capture archive" in lowlat("plan", "--root", path).refused()
 
 
-def test_a_damaged_archive_is_a_plan_or_a_refusal(
-    lowlat_gen: Gen, host: Path, tmp_path: Path
-) -> None:
+def test_a_damaged_archive_is_a_plan_or_a_refusal(host: Path, tmp_path: Path) -> None:
     whole = capture(Root(str(host))).encode()
     path = tmp_path / "damaged"
     for seed in range(40):
@@ -236,42 +232,36 @@ def test_a_damaged_archive_is_a_plan_or_a_refusal(
         for _ in range(chance.randint(1, 20)):
             data[chance.randrange(len(data))] = chance.randrange(256)
         path.write_bytes(data[: chance.choice([len(data), chance.randrange(len(data))])])
-        answer = lowlat_gen("plan", "--json", "--root", path)
-        assert answer.status == 0 or answer.refusal
+        answer = lowlat("plan", "--json", "--root", path)
+        assert answer.status == 0 or answer.refused()
 
 
-def test_an_output_that_cannot_be_written_is_refused(
-    lowlat_gen: Gen, host: Path, tmp_path: Path
-) -> None:
+def test_an_output_that_cannot_be_written_is_refused(host: Path, tmp_path: Path) -> None:
     for out in (tmp_path, tmp_path / "no" / "folder", "/dev/null", tmp_path / ("x" * 300)):
-        assert f"capture {out}" in lowlat_gen("capture", out, "--root", host).refusal
-    assert "no file is named" in lowlat_gen("capture", "--root", host).refusal
+        assert f"capture {out}" in lowlat("capture", out, "--root", host).refused()
+    assert "no file is named" in lowlat("capture", "--root", host).refused()
 
 
-def test_a_duration_without_evidence_is_refused(
-    lowlat_gen: Gen, host: Path, tmp_path: Path
-) -> None:
+def test_a_duration_without_evidence_is_refused(host: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
-    refusal = lowlat_gen("capture", out, "--root", host, "--duration", "3s").refusal
+    refusal = lowlat("capture", out, "--root", host, "--duration", "3s").refused()
     assert "--duration 3s: only --evidence waits" in refusal
     assert not out.exists()
 
 
-def test_a_failed_capture_leaves_nothing_and_keeps_what_was_there(
-    lowlat_gen: Gen, tmp_path: Path
-) -> None:
+def test_a_failed_capture_leaves_nothing_and_keeps_what_was_there(tmp_path: Path) -> None:
     out, empty = tmp_path / "out.txt", tmp_path / "empty"
     out.write_text("before")
     empty.mkdir()
-    assert lowlat_gen("capture", out, "--root", empty).refusal
+    assert lowlat("capture", out, "--root", empty).refused()
     assert out.read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "out.txt"]
 
 
-def test_root_must_be_a_folder_or_an_archive(lowlat_gen: Gen, tmp_path: Path) -> None:
+def test_root_must_be_a_folder_or_an_archive(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for root in (tmp_path / "missing", tmp_path / "fifo", "/dev/null"):
-        assert f"--root {root}" in lowlat_gen("probe", "--root", root).refusal
+        assert f"--root {root}" in lowlat("probe", "--root", root).refused()
 
 
 def test_a_link_out_of_a_captured_folder_is_not_followed(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import synthetic
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.host import archive
 from lowlat.host.root import Root
@@ -26,6 +25,7 @@ from lowlat.probe import kernel, probe
 from lowlat.probe.devices import parse_interrupts, parse_udev
 from lowlat.probe.platform import parse_processor, read_arch
 from lowlat.probe.topology import parse_cpuinfo_cpus
+from support import synthetic
 
 pytestmark = pytest.mark.slow
 

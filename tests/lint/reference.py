@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from trees import CONFIG, machine, write_tree
+from support.machines import CONFIG, machine, write_tree
 
 LINES = Path(__file__).with_name("lines.txt")
 

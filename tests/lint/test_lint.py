@@ -13,8 +13,9 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import trees
-from trees import Answer, lowlat, machine, write_tree
+from support import machines
+from support.cli import Answer, lowlat
+from support.machines import machine, write_tree
 
 DOC = Path(__file__).parents[2] / "packaging/doc/lines.md"
 #: Verdicts that need no row of the table.
@@ -270,7 +271,7 @@ def test_siblings_belong_together(tmp_path: Path) -> None:
 
 
 def test_a_virtual_machine_shall_not_poll(tmp_path: Path) -> None:
-    files = machine(4, flags=f"{trees.FLAGS} hypervisor")
+    files = machine(4, flags=f"{machines.FLAGS} hypervisor")
     root = write_tree(tmp_path, {**files, "sys/class/dmi/id/sys_vendor": "QEMU\n"})
     assert judged(root, "idle=poll")["idle=poll"] == "harmful"
 

@@ -11,7 +11,7 @@ import pytest
 import reference
 
 from support import needs
-from trees import lowlat
+from support.cli import lowlat
 
 PROFILE = """apiVersion: performance.openshift.io/v2
 kind: PerformanceProfile

@@ -16,7 +16,9 @@ from test_observers import measured, switched, waking
 
 from lowlat import cli
 from lowlat.verbs import measure
-from measuring import (
+from support import needs
+from support.figures import figure
+from support.harness import (
     SHORT,
     SOURCE,
     Bench,
@@ -26,11 +28,9 @@ from measuring import (
     needs_two_cpus,
     online,
 )
-from ordinary_user import OrdinaryUser
-from support import needs
-from support.figures import figure
+from support.ordinary_user import OrdinaryUser
 
-pytest_plugins = ["measuring", "ordinary_user"]
+pytest_plugins = ["support.harness", "support.ordinary_user"]
 pytestmark = [pytest.mark.figure, needs_two_cpus]
 
 

@@ -19,11 +19,11 @@ from lowlat.host.root import Root
 from lowlat.measure.follow import Occupant, Occupants, parse_line
 from lowlat.model.cpuset import CpuSet
 from lowlat.verbs.top import table
-from measuring import Bench, needs_two_cpus, online
-from ordinary_user import AS_NOBODY, OrdinaryUser
 from support import procs, waits
+from support.harness import Bench, needs_two_cpus, online
+from support.ordinary_user import AS_NOBODY, OrdinaryUser
 
-pytest_plugins = ["measuring", "ordinary_user"]
+pytest_plugins = ["support.harness", "support.ordinary_user"]
 
 
 def told(**more: Any) -> str:

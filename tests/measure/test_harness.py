@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from measuring import (
+from support import needs, waits
+from support.harness import (
     ISOLATING_KERNEL,
     METRICS,
     OPTIONS,
@@ -32,10 +33,9 @@ from measuring import (
     ran_for,
     without,
 )
-from ordinary_user import AS_NOBODY, OrdinaryUser
-from support import needs, waits
+from support.ordinary_user import AS_NOBODY, OrdinaryUser
 
-pytest_plugins = ["measuring", "ordinary_user"]
+pytest_plugins = ["support.harness", "support.ordinary_user"]
 pytestmark = needs_two_cpus
 
 TOP_KEYS = [

@@ -11,7 +11,8 @@ import signal
 
 import pytest
 
-from measuring import (
+from support import needs, procs, waits
+from support.harness import (
     HELP,
     OPTIONS,
     VERSION,
@@ -24,9 +25,8 @@ from measuring import (
     needs_two_cpus,
     without,
 )
-from support import needs, procs, waits
 
-pytest_plugins = ["measuring"]
+pytest_plugins = ["support.harness"]
 pytestmark = needs_two_cpus
 
 QUICK = ("--duration", "300ms", "--warmup", "0s")

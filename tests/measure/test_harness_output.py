@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from measuring import (
+from support import waits
+from support.harness import (
     SHORT,
     Bench,
     Harness,
@@ -26,9 +27,8 @@ from measuring import (
     needs_two_cpus,
     ran_for,
 )
-from support import waits
 
-pytest_plugins = ["measuring"]
+pytest_plugins = ["support.harness"]
 pytestmark = needs_two_cpus
 
 

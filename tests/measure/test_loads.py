@@ -19,7 +19,8 @@ import pytest
 from lowlat.measure.run_file import read_run
 from lowlat.report.arm import Arm
 from lowlat.report.description import describe
-from measuring import (
+from support import needs, procs, waits
+from support.harness import (
     HELP,
     METRICS,
     OPTIONS,
@@ -34,10 +35,9 @@ from measuring import (
     option,
     ran_for,
 )
-from ordinary_user import AS_NOBODY, OrdinaryUser
-from support import needs, procs, waits
+from support.ordinary_user import AS_NOBODY, OrdinaryUser
 
-pytest_plugins = ["measuring", "ordinary_user"]
+pytest_plugins = ["support.harness", "support.ordinary_user"]
 pytestmark = needs_two_cpus
 
 QUICK = ("--duration", "300ms", "--warmup", "0s")

@@ -29,7 +29,7 @@ needs_harness = needs.file(REAL, "make harness")
 RUN = '{"schema": "lowlat.run/1", "complete": true, "problems": ["no oslat"]}'
 
 
-class Stage:
+class MeasureStage:
     """A folder with lowlat-gen and a lowlat-measure that runs a test's script."""
 
     def __init__(self, folder: Path) -> None:
@@ -56,14 +56,14 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    found = Stage(tmp_path)
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MeasureStage:
+    found = MeasureStage(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(found.program.with_name("lowlat-gen")), "measure"])
     return found
 
 
 def test_a_run_is_kept_with_the_hosts_facts_and_its_path_printed_last(
-    stage: Stage, capsys: pytest.CaptureFixture[str]
+    stage: MeasureStage, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stage.play(f"echo '{RUN}'")
     assert stage.call() == 0
@@ -103,7 +103,7 @@ def test_what_the_real_harness_writes_can_be_read(
     assert (run.cpu(cpu).interrupts_per_s or {})["total"] >= 0
 
 
-def test_options_reach_the_harness(stage: Stage) -> None:
+def test_options_reach_the_harness(stage: MeasureStage) -> None:
     stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
     words = "--cpus 2-3 --duration 2m --warmup 1s --threshold 1us --policy fifo:1 --load mixed"
     stage.call(*words.split(), "--load-cpus=0-1", "--no-oslat", "--seed=7", "--events=e.csv",
@@ -160,7 +160,7 @@ def test_what_python_knows_of_the_harness_is_what_its_help_says() -> None:
     ],
 )
 def test_wake_ups_are_measured_where_the_profile_is_judged_by_them(
-    stage: Stage, words: tuple[str, ...], judged_by: str, asked: str
+    stage: MeasureStage, words: tuple[str, ...], judged_by: str, asked: str
 ) -> None:
     stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
     assert stage.call(*words, profile="mine", judged_by=judged_by) == 0
@@ -184,7 +184,7 @@ def test_wake_ups_are_measured_where_the_profile_is_judged_by_them(
     ],
 )
 def test_a_load_may_run_on_the_siblings_of_the_measured_cpus(
-    stage: Stage, cpus: str, layout: Optional[list[str]], given: str
+    stage: MeasureStage, cpus: str, layout: Optional[list[str]], given: str
 ) -> None:
     stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
     words = ("--load=cpu", "--load-cpus", "siblings", *(("--cpus", cpus) if cpus else ()))
@@ -232,7 +232,7 @@ def test_a_busy_sibling_is_found_and_named(
     assert "SMT siblings were busy for 0 % of the time in idle and 90 % of the time in busy" in said
 
 
-def test_defaults_are_left_to_the_harness(stage: Stage) -> None:
+def test_defaults_are_left_to_the_harness(stage: MeasureStage) -> None:
     stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
     stage.call()
     argv = (stage.folder / "argv").read_text().split()
@@ -245,7 +245,7 @@ def test_defaults_are_left_to_the_harness(stage: Stage) -> None:
     assert not Path(folder).exists()
 
 
-def test_causes_are_joined_and_their_lack_is_told(stage: Stage) -> None:
+def test_causes_are_joined_and_their_lack_is_told(stage: MeasureStage) -> None:
     stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
     stage.call("--causes", "--events", str(stage.folder / "e.csv"))
     argv = (stage.folder / "argv").read_text().split()
@@ -255,14 +255,14 @@ def test_causes_are_joined_and_their_lack_is_told(stage: Stage) -> None:
     assert "capture.json" in note
 
 
-def test_a_partial_run_is_kept_and_fails(stage: Stage) -> None:
+def test_a_partial_run_is_kept_and_fails(stage: MeasureStage) -> None:
     stage.play(f"echo '{RUN}'; exit 1")
     with pytest.raises(Unmet, match="run.json: the run is partial or invalid: no oslat"):
         stage.call()
     assert stage.kept()["complete"] is True
 
 
-def test_a_refusal_is_handed_on_and_leaves_nothing(stage: Stage) -> None:
+def test_a_refusal_is_handed_on_and_leaves_nothing(stage: MeasureStage) -> None:
     stage.play("echo \"lowlat-measure: --cpus '9': not online; name online CPUs\" >&2; exit 2")
     with pytest.raises(Refused) as caught:
         stage.call("--cpus", "9")
@@ -281,7 +281,7 @@ def test_a_refusal_is_handed_on_and_leaves_nothing(stage: Stage) -> None:
     ],
 )
 def test_a_failing_harness_is_named_and_leaves_nothing(
-    stage: Stage, script: str, words: str
+    stage: MeasureStage, script: str, words: str
 ) -> None:
     stage.play(script)
     with pytest.raises(LowlatError) as caught:
@@ -291,7 +291,7 @@ def test_a_failing_harness_is_named_and_leaves_nothing(
     assert stage.nothing_left()
 
 
-def test_a_harness_that_cannot_be_started(stage: Stage) -> None:
+def test_a_harness_that_cannot_be_started(stage: MeasureStage) -> None:
     stage.play("true")
     stage.program.write_text("#!/nowhere\n")
     with pytest.raises(LowlatError, match="cannot run .*lowlat-measure: No such file"):
@@ -299,14 +299,14 @@ def test_a_harness_that_cannot_be_started(stage: Stage) -> None:
     assert stage.nothing_left()
 
 
-def test_a_harness_that_hangs_is_ended(stage: Stage) -> None:
+def test_a_harness_that_hangs_is_ended(stage: MeasureStage) -> None:
     stage.play("sleep 300")
     finished = child.execute([str(stage.program)], lambda: None, lambda: None, limit=0.3)
     assert finished.timed_out and finished.status == -signal.SIGTERM
 
 
 @pytest.mark.parametrize("label", ["", "a b", "../x", "ä", "x" * 65, "a\n"])
-def test_a_label_that_is_no_name_is_refused(stage: Stage, label: str) -> None:
+def test_a_label_that_is_no_name_is_refused(stage: MeasureStage, label: str) -> None:
     stage.play(f"echo '{RUN}'")
     with pytest.raises(Refused, match="--label"):
         stage.call("--label", label)
@@ -314,13 +314,13 @@ def test_a_label_that_is_no_name_is_refused(stage: Stage, label: str) -> None:
 
 
 @pytest.mark.parametrize("time_", ["10", "s", "-1s", "1.5s", "10 s", "10d", ""])
-def test_a_time_without_its_unit_is_refused(stage: Stage, time_: str) -> None:
+def test_a_time_without_its_unit_is_refused(stage: MeasureStage, time_: str) -> None:
     stage.play(f"echo '{RUN}'")
     with pytest.raises(Refused, match="not a time with its unit"):
         stage.call(f"--duration={time_}")
 
 
-def test_an_output_that_cannot_be_written_is_refused_before_measuring(stage: Stage) -> None:
+def test_an_output_that_cannot_be_written_is_refused_before_measuring(stage: MeasureStage) -> None:
     stage.play(f"touch {stage.folder}/started; echo '{RUN}'")
     missing = stage.folder / "none" / "run.json"
     for path in (missing, stage.folder, Path("/proc/run.json")):
@@ -330,7 +330,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_measuring(stage: Sta
 
 
 def test_an_output_behind_a_link_is_refused_and_a_file_stays_until_it_is_replaced(
-    stage: Stage,
+    stage: MeasureStage,
 ) -> None:
     stage.play("exit 3")
     stage.out.write_text("old")
@@ -344,7 +344,7 @@ def test_an_output_behind_a_link_is_refused_and_a_file_stays_until_it_is_replace
     assert sorted(stage.out.parent.iterdir()) == [link, stage.out]
 
 
-def test_events_and_result_are_two_files(stage: Stage) -> None:
+def test_events_and_result_are_two_files(stage: MeasureStage) -> None:
     with pytest.raises(Refused, match="--events .*: the same file as --out"):
         stage.call("--events", f"{stage.out.parent}/./{stage.out.name}")
     assert not stage.out.exists()
@@ -359,7 +359,7 @@ def test_the_command_line_refuses_with_one_line(words: list[str]) -> None:
 
 
 def test_the_harness_is_found_beside_us_in_the_package_or_on_the_path(
-    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stage: MeasureStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage.play("true")
     assert child.find_harness() == str(stage.program)
@@ -375,7 +375,7 @@ def test_the_harness_is_found_beside_us_in_the_package_or_on_the_path(
 
 
 def test_without_a_harness_it_is_refused_with_what_to_do(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
+    stage: MeasureStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(child, "_beside", lambda: iter(()))
     monkeypatch.setattr(child, "find", lambda _: None)
@@ -442,7 +442,7 @@ def _await(path: Path) -> None:
     waits.until(lambda: path.exists() and path.read_text(), f"{path} is empty")
 
 
-def _interrupted(stage: Stage, number: signal.Signals, driver: str = DRIVER) -> int:
+def _interrupted(stage: MeasureStage, number: signal.Signals, driver: str = DRIVER) -> int:
     code = driver.format(program=str(stage.program), out=str(stage.out))
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as started:
         _await(stage.program.with_name("pid"))
@@ -455,7 +455,7 @@ def _interrupted(stage: Stage, number: signal.Signals, driver: str = DRIVER) -> 
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)],
 )
 def test_a_signal_ends_the_run_early_and_keeps_what_there_is(
-    stage: Stage, number: signal.Signals, status: int
+    stage: MeasureStage, number: signal.Signals, status: int
 ) -> None:
     stage.program.with_name("run.json").write_text(RUN)
     stage.play(PATIENT)
@@ -464,14 +464,16 @@ def test_a_signal_ends_the_run_early_and_keeps_what_there_is(
     assert "host" in stage.kept()
 
 
-def test_an_interrupt_while_causes_are_joined_keeps_the_run(stage: Stage) -> None:
+def test_an_interrupt_while_causes_are_joined_keeps_the_run(stage: MeasureStage) -> None:
     stage.play(f"echo '{RUN}'")
     assert _interrupted(stage, signal.SIGINT, driver=SLOW_JOIN + DRIVER) == 130
     attribution = stage.kept()["attribution"]
     assert isinstance(attribution, dict) and "interrupted" in str(attribution["notes"])
 
 
-def test_an_interrupt_is_answered_and_a_second_one_ends_a_harness_that_hangs(stage: Stage) -> None:
+def test_an_interrupt_is_answered_and_a_second_one_ends_a_harness_that_hangs(
+    stage: MeasureStage,
+) -> None:
     stage.play('trap "" INT TERM; echo $$ >"$(dirname "$0")/pid"; while :; do sleep 0.05; done')
     code = DRIVER.format(program=str(stage.program), out=str(stage.out))
     with subprocess.Popen(
@@ -489,7 +491,7 @@ def test_an_interrupt_is_answered_and_a_second_one_ends_a_harness_that_hangs(sta
     assert not procs.alive(int(stage.program.with_name("pid").read_text()))
 
 
-def test_what_nohup_ignores_ends_nothing(stage: Stage) -> None:
+def test_what_nohup_ignores_ends_nothing(stage: MeasureStage) -> None:
     bin = stage.program.parent
     stage.play(f"echo $$ >{bin}/pid; until [ -e {bin}/go ]; do sleep 0.02; done; echo '{RUN}'")
     code = DRIVER.format(program=str(stage.program), out=str(stage.out))
@@ -529,7 +531,7 @@ def test_what_a_killed_run_left_is_taken_away(
 @pytest.mark.security
 @pytest.mark.root
 @pytest.mark.parametrize("full", ["--out", "TMPDIR"])
-def test_a_finished_run_is_not_lost_on_a_full_disk(stage: Stage, full: str) -> None:
+def test_a_finished_run_is_not_lost_on_a_full_disk(stage: MeasureStage, full: str) -> None:
     room = stage.folder / "room"
     room.mkdir()
     mounted = ["unshare", "-m", "--", "mount", "-t", "tmpfs", "-o", "size=16k", "none", str(room)]
@@ -562,7 +564,7 @@ def test_a_finished_run_is_not_lost_on_a_full_disk(stage: Stage, full: str) -> N
         assert json.loads(ended.stdout[ended.stdout.index("{") :])["complete"] is True
 
 
-def test_json_names_the_runs(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_names_the_runs(stage: MeasureStage, capsys: pytest.CaptureFixture[str]) -> None:
     stage.play(f"echo '{RUN}'")
     assert stage.call("--json") == 0
     run = {"path": str(stage.out), "complete": True, "problems": ["no oslat"]}

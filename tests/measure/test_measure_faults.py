@@ -12,13 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from powercut import sample, sampled
 
-import faults
-from faults import Faulted
-from measuring import SHORT, names, needs_two_cpus
+from support import faults
+from support.faults import Faulted
+from support.harness import SHORT, names, needs_two_cpus
+from support.powercut import sample, sampled
 
-pytest_plugins = ["measuring", "powercut"]
+pytest_plugins = ["support.harness", "support.powercut"]
 pytestmark = [needs_two_cpus, pytest.mark.security]
 
 Tell = Callable[[str], None]

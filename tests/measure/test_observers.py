@@ -22,12 +22,12 @@ import pytest
 from lowlat.measure.causes.attribution import attach
 from lowlat.measure.causes.capture import read_capture, read_switches
 from lowlat.measure.causes.ftrace import parse, parse_switch
-from measuring import SHORT, Bench, Run, needs_root, needs_two_cpus, online, without
-from ordinary_user import AS_NOBODY, OrdinaryUser
 from support import needs, procs, waits
+from support.harness import SHORT, Bench, Run, needs_root, needs_two_cpus, online, without
+from support.ordinary_user import AS_NOBODY, OrdinaryUser
 from support.waits import GUARD_S
 
-pytest_plugins = ["measuring", "ordinary_user"]
+pytest_plugins = ["support.harness", "support.ordinary_user"]
 
 
 #: How long the waking thread sleeps.

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from measuring import HELP, METRICS, OPTIONS, SHORT, VERSION, WAITS, Bench, needs_two_cpus
 from support import procs
+from support.harness import HELP, METRICS, OPTIONS, SHORT, VERSION, WAITS, Bench, needs_two_cpus
 
-pytest_plugins = ["measuring"]
+pytest_plugins = ["support.harness"]
 pytestmark = needs_two_cpus
 
 

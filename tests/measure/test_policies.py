@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from test_measure import RUN, Stage, stage
+from test_measure import RUN, MeasureStage, stage
 
 from lowlat.base.errors import Refused, Unmet
 from lowlat.measure.options import MeasureOptions
@@ -45,7 +45,9 @@ def test_a_list_that_is_none_is_refused(policy: str) -> None:
         list(MeasureOptions(label="stock", policy=policy).set_ups())
 
 
-def test_one_command_measures_them_all(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_command_measures_them_all(
+    stage: MeasureStage, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = json.dumps({**json.loads(RUN), "policy": "P"}).replace('"P"', "\"'$p'\"")
     stage.play(f"{ECHO}; echo '{run}'")
     assert stage.call("--policy", "other,fifo:1") == 0
@@ -59,7 +61,7 @@ def test_one_command_measures_them_all(stage: Stage, capsys: pytest.CaptureFixtu
     ]
 
 
-def test_an_invalid_run_does_not_keep_the_next_from_being_made(stage: Stage) -> None:
+def test_an_invalid_run_does_not_keep_the_next_from_being_made(stage: MeasureStage) -> None:
     stage.play(f"{ECHO}; echo '{RUN}'; [ $p = fifo:1 ]")
     with pytest.raises(Unmet, match=r"run-other.json: the run is partial or invalid: no oslat"):
         stage.call("--policy", "other,fifo:1")
@@ -69,7 +71,9 @@ def test_an_invalid_run_does_not_keep_the_next_from_being_made(stage: Stage) -> 
     ]
 
 
-def test_a_policy_that_is_not_to_be_had_is_refused_and_the_others_are_kept(stage: Stage) -> None:
+def test_a_policy_that_is_not_to_be_had_is_refused_and_the_others_are_kept(
+    stage: MeasureStage,
+) -> None:
     refusal = "lowlat-measure: --policy fifo:1: not permitted; run as root"
     stage.play(f"{ECHO}; [ $p = other ] || {{ echo '{refusal}' >&2; exit 2; }}; echo '{RUN}'")
     with pytest.raises(Refused, match="--policy fifo:1: not permitted"):

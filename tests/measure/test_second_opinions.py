@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from measuring import HELP, Bench, Harness, needs_root, needs_two_cpus, ran_for
 from support import needs
+from support.harness import HELP, Bench, Harness, needs_root, needs_two_cpus, ran_for
 
-pytest_plugins = ["measuring"]
+pytest_plugins = ["support.harness"]
 pytestmark = needs_two_cpus
 
 QUICK = ("--duration", "300ms", "--warmup", "0s")

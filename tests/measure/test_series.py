@@ -12,7 +12,7 @@ import pytest
 from lowlat.measure.run_file import read_run
 from lowlat.model.run import Series
 from lowlat.report import load
-from report_runs import cpu_run, document
+from support.runs import cpu_run, document
 
 
 def stepped(path: Path, **own: Any) -> Path:

@@ -17,7 +17,7 @@ from lowlat.measure.causes.attribution import attach
 from lowlat.measure.causes.capture import Capture, CpuCapture, GapTimes
 from lowlat.model.cpuset import CpuSet
 from lowlat.report import load
-from report_runs import Bench, document
+from support.runs import ReportBench, document
 
 SPAN = 10_000
 
@@ -85,7 +85,7 @@ def test_a_capture_tells_them(tmp_path: Path) -> None:
 
 
 def test_the_report_has_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    bench = Bench(tmp_path, capsys)
+    bench = ReportBench(tmp_path, capsys)
     one = {"cpus": "2-3", "events": 9, "longest_ns": 5e6, "by_chance_ns": 12_000}
     stock = document("stock", 9.0, together=[{**one, "time_ns": 36_000_000}])
     tuned = document("tuned", 9.0, together=[{**one, "time_ns": 1_200_000}])

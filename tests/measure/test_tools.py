@@ -12,7 +12,7 @@ import pytest
 
 from lowlat.measure.tools import cyclictest, oslat, results, rtla, stress_ng
 from lowlat.model.run import ToolResult
-from report_runs import Bench, document, endpoint
+from support.runs import ReportBench, document, endpoint
 
 TOOLS = Path(__file__).parents[1] / "data" / "tools"
 OSLAT_VERSIONS = {"2.4": "2.40", "2.6": "2.60", "2.10": "2.10"}
@@ -20,8 +20,8 @@ STRESS_VERSIONS = {"0.15.06": "gcc 12.2.0", "0.19.02": "gcc 14.2.0", "0.22.01": 
 
 
 @pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
-    return Bench(tmp_path, capsys)
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
+    return ReportBench(tmp_path, capsys)
 
 
 def text(name: str) -> str:
@@ -60,7 +60,7 @@ def test_oslat_maximum_is_an_upper_limit(name: str, rounded_down: float) -> None
     assert [*oslat_of(f"oslat-{name}").figures.values()] == pytest.approx(limits, abs=1e-9)
 
 
-def test_oslat_2_1_is_told_from_2_10(bench: Bench) -> None:
+def test_oslat_2_1_is_told_from_2_10(bench: ReportBench) -> None:
     """Both versions call themselves 2.10, but round in opposite directions."""
     names = ("oslat-2.1-text-from-source.txt", "oslat-2.10-text.txt")
     assert [oslat_of(name).version for name in names] == ["2.1", "2.10"]
@@ -72,7 +72,7 @@ def test_oslat_2_1_is_told_from_2_10(bench: Bench) -> None:
     assert any(f"oslat versions differ: {names[0]} 2.1, {names[1]} 2.10" in flag for flag in flags)
 
 
-def test_the_report_has_oslats_upper_limit(bench: Bench) -> None:
+def test_the_report_has_oslats_upper_limit(bench: ReportBench) -> None:
     output = text("oslat-2.10-text.txt").replace("Core:\t 0 1", "Core:\t 2 3")
     oslat_ = {"version": "2.10", "command": ["oslat"], "output": output}
     runs = [document(label, 9.0, oslat=oslat_) for label in ("stock", "tuned")]
@@ -168,7 +168,7 @@ def pinned(mean: float, release: str = "0.15.06") -> dict[str, Any]:
             "samples": 5, "mean": mean, "variance": 4.0, "runs": runs}  # fmt: skip
 
 
-def test_throughput_alone_is_compared(bench: Bench) -> None:
+def test_throughput_alone_is_compared(bench: ReportBench) -> None:
     stock = document("stock", 236.0, work=[pinned(1000.0)])
     tuned = document("tuned", 4.0, work=[{"kind": "usleep"}, pinned(900.0)])
     result = bench.json([stock], [tuned])
@@ -177,7 +177,7 @@ def test_throughput_alone_is_compared(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("emulated", [True, False])
-def test_throughput_under_emulation_is_the_emulators(bench: Bench, emulated: bool) -> None:
+def test_throughput_under_emulation_is_the_emulators(bench: ReportBench, emulated: bool) -> None:
     runs = [document(label, 9.0, emulated=emulated) for label in ("stock", "tuned")]
     files = [*bench.runs("b", runs[0]), "--against", *bench.runs("a", runs[1])]
     for form in ((), ("--markdown",)):
@@ -187,7 +187,7 @@ def test_throughput_under_emulation_is_the_emulators(bench: Bench, emulated: boo
         assert ("(throughput of the emulator by the host's clock" in below) is emulated
 
 
-def test_throughput_alone_of_differing_stress_ng_is_not(bench: Bench) -> None:
+def test_throughput_alone_of_differing_stress_ng_is_not(bench: ReportBench) -> None:
     stock = document("stock", 236.0, loads=[], work=[pinned(1000.0)])
     tuned = document("tuned", 4.0, loads=[], work=[pinned(900.0, "0.22.01")])
     result = bench.json([stock], [tuned])
@@ -226,7 +226,7 @@ def test_what_tools_printed_is_read_once() -> None:
     "output", ["", None, 5, ["x"], "{" * 9999, '{"thread": {"0": {"cpu": 1e999}}}',
                "metrics:\n    - stressor: vm\n      bogo-ops-per-second-real-time: 1e999\n"]
 )  # fmt: skip
-def test_what_a_tool_garbled_costs_no_run(bench: Bench, output: object) -> None:
+def test_what_a_tool_garbled_costs_no_run(bench: ReportBench, output: object) -> None:
     part = {"tool": "stress-ng", "version": "1", "command": [], "output": output}
     opinion = {**part, "tool": "cyclictest"}
     parts: dict[str, Any] = {"loads": [part], "oslat": part, "second_opinions": [opinion]}
@@ -241,7 +241,7 @@ def opined(tool: str, version: str, name: str) -> dict[str, Any]:
             "output": text(name), "json": None}  # fmt: skip
 
 
-def test_second_opinions_are_compared_by_their_longest_time(bench: Bench) -> None:
+def test_second_opinions_are_compared_by_their_longest_time(bench: ReportBench) -> None:
     stock = [opined("cyclictest", "2.40", "cyclictest-2.4-text.txt"),
              opined("osnoise", "6.12", "rtla-6.12-osnoise-from-docs.txt")]  # fmt: skip
     tuned = [opined("timerlat", "6.5", "rtla-6.5-timerlat-from-docs.txt"),
@@ -257,7 +257,7 @@ def test_second_opinions_are_compared_by_their_longest_time(bench: Bench) -> Non
     assert [max(found, default=None) for found in maxima] == [59, None]
 
 
-def test_second_opinions_have_their_rows_on_a_screen(bench: Bench) -> None:
+def test_second_opinions_have_their_rows_on_a_screen(bench: ReportBench) -> None:
     given = [opined("cyclictest", "2.40", "cyclictest-2.4-text.txt"),
              opined("osnoise", "6.12", "rtla-6.12-osnoise-from-docs.txt"),
              opined("timerlat", "6.5", "rtla-6.5-timerlat-from-docs.txt")]  # fmt: skip
@@ -270,7 +270,7 @@ def test_second_opinions_have_their_rows_on_a_screen(bench: Bench) -> None:
             assert row.rstrip(" |").endswith("1.00")
 
 
-def test_second_opinions_of_differing_versions_are_not_compared(bench: Bench) -> None:
+def test_second_opinions_of_differing_versions_are_not_compared(bench: ReportBench) -> None:
     runs = [
         document(
             label, 9.0, second_opinions=[opined("cyclictest", shown, f"cyclictest-{v}-text.txt")]

@@ -13,11 +13,11 @@ from test_causes import CLOCK, SPIN, line, switch
 
 from lowlat.measure.causes.attribution import attach
 from lowlat.measure.tools import cyclictest, results
-from measuring import HELP, Bench, needs_root, needs_two_cpus, option
 from support import needs, procs, waits
+from support.harness import HELP, Bench, needs_root, needs_two_cpus, option
 
 __all__ = ["CLOCK"]
-pytest_plugins = ["measuring"]
+pytest_plugins = ["support.harness"]
 pytestmark = needs_two_cpus
 
 QUICK = ("--duration", "300ms", "--warmup", "0s", "--no-oslat")

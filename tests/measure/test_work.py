@@ -9,10 +9,10 @@ from shutil import which
 
 import pytest
 
-from measuring import METRICS, OPTIONS, VERSION, Bench, needs_stress, needs_two_cpus, option
 from support import needs, procs, waits
+from support.harness import METRICS, OPTIONS, VERSION, Bench, needs_stress, needs_two_cpus, option
 
-pytest_plugins = ["measuring"]
+pytest_plugins = ["support.harness"]
 pytestmark = needs_two_cpus
 
 QUICK = ("--duration", "300ms", "--warmup", "0s")

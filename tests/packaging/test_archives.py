@@ -38,7 +38,7 @@ MAPPING = {
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltArchives:
     source: Path
     files: frozenset[str]
     sdist: Path
@@ -82,7 +82,7 @@ def build(source: Path, out: Path, *options: str, env: Optional[Mapping[str, str
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+def built(tmp_path_factory: pytest.TempPathFactory) -> BuiltArchives:
     if not (ROOT / ".git").exists() or not shutil.which("git"):
         needs.absent("needs git and the repository: the expected files are those git lists")
     source = tmp_path_factory.mktemp("packaging") / "source"
@@ -93,7 +93,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     out = source.parent / "dist"
     # Without options the wheel is built from the source distribution, which proves that complete.
     wheel = build(source, out)
-    return Built(source, files, out / f"{NAME}.tar.gz", wheel)
+    return BuiltArchives(source, files, out / f"{NAME}.tar.gz", wheel)
 
 
 def wheel_content(wheel: Path) -> set[str]:
@@ -110,18 +110,18 @@ def expected_package(files: frozenset[str]) -> set[str]:
     }
 
 
-def test_sdist_is_the_repository(built: Built) -> None:
+def test_sdist_is_the_repository(built: BuiltArchives) -> None:
     with tarfile.open(built.sdist) as archive:
         found = {entry.name for entry in archive if not entry.isdir()}
     made = {name for name in found if f"{NAME}/generator/lowlat.egg-info/" in name}
     assert found - made == {f"{NAME}/{name}" for name in {*built.files, "PKG-INFO"}}
 
 
-def test_wheel_is_the_package_and_the_harness(built: Built) -> None:
+def test_wheel_is_the_package_and_the_harness(built: BuiltArchives) -> None:
     assert wheel_content(built.wheel) == {*expected_package(built.files), HARNESS}
 
 
-def test_wheel_serves_every_python_on_one_platform(built: Built) -> None:
+def test_wheel_serves_every_python_on_one_platform(built: BuiltArchives) -> None:
     assert built.wheel.name.startswith(f"{NAME}-py3-none-linux_")
 
 
@@ -133,14 +133,14 @@ def test_wheel_serves_every_python_on_one_platform(built: Built) -> None:
     ],
 )
 def test_wheel_without_the_harness(
-    built: Built, tmp_path: Path, env: Mapping[str, str], platform: str
+    built: BuiltArchives, tmp_path: Path, env: Mapping[str, str], platform: str
 ) -> None:
     wheel = build(built.source, tmp_path / "dist", "--wheel", env=env)
     assert wheel.match(f"{NAME}-py3-none-{platform}.whl")
     assert wheel_content(wheel) == expected_package(built.files)
 
 
-def test_installed_wheel_runs_alone(built: Built, tmp_path: Path) -> None:
+def test_installed_wheel_runs_alone(built: BuiltArchives, tmp_path: Path) -> None:
     environment = tmp_path / "venv"
     install = (environment / "bin/python", "-m", "pip", "install", "--no-index", "--no-deps")
     for command in ((sys.executable, "-m", "venv", environment), (*install, built.wheel)):
@@ -165,7 +165,7 @@ def test_installed_wheel_runs_alone(built: Built, tmp_path: Path) -> None:
     assert json.loads(planned.stdout)["cpus"]["isolated"] == "1-3,6-7"
 
 
-def test_two_wheels_are_the_same_to_the_byte(built: Built, tmp_path: Path) -> None:
+def test_two_wheels_are_the_same_to_the_byte(built: BuiltArchives, tmp_path: Path) -> None:
     """The second wheel comes from copied files, in another place, at another time."""
     shutil.copytree(
         built.source, tmp_path / "another place", copy_function=shutil.copy, symlinks=True,
@@ -176,7 +176,7 @@ def test_two_wheels_are_the_same_to_the_byte(built: Built, tmp_path: Path) -> No
 
 
 @pytest.mark.proof
-def test_pipx_installs_the_wheel(built: Built, tmp_path: Path) -> None:
+def test_pipx_installs_the_wheel(built: BuiltArchives, tmp_path: Path) -> None:
     """pipx also fetches the wheel's dependencies from the package registry."""
     python = tmp_path / "venv/bin/python"
     assert run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path).returncode == 0
@@ -193,7 +193,7 @@ def test_pipx_installs_the_wheel(built: Built, tmp_path: Path) -> None:
     assert (help_.returncode, help_.stderr) == (0, "")
 
 
-def test_an_old_setuptools_builds_the_harness(built: Built, tmp_path: Path) -> None:
+def test_an_old_setuptools_builds_the_harness(built: BuiltArchives, tmp_path: Path) -> None:
     """Before version 64, setuptools' build_py does not know editable installs."""
     code = (
         "import sys, runpy, setuptools.command.build_py as module\n"

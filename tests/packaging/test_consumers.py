@@ -13,10 +13,10 @@ import pytest
 
 from lowlat.base.process import find
 from lowlat.model.cpuset import CpuSet
-from measuring import needs_two_cpus
 from support import debs, needs
+from support.cli import lowlat
+from support.harness import needs_two_cpus
 from support.waits import GUARD_S
-from trees import lowlat
 
 pytestmark = [pytest.mark.packages, needs_two_cpus]
 

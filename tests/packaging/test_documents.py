@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-import trees
 from lowlat.verbs import VERBS
-from support import needs
+from support import machines, needs
+from support.cli import lowlat
 from support.waits import GUARD_S
-from trees import lowlat
 
 ROOT = Path(__file__).parents[2]
 MAN = ROOT / "packaging/man"
@@ -112,8 +111,8 @@ def test_every_option_of_the_harness_is_documented() -> None:
 def test_every_key_of_a_profile_is_documented(tmp_path: Path, section: str) -> None:
     """The refusal of an unknown key lists the known ones."""
     text = f"[{section}]\nno_such = 1\n"
-    files = {**trees.machine(), "etc/lowlat/profiles/own/lowlat.conf": text}
-    tree = trees.write_tree(tmp_path, files)
+    files = {**machines.machine(), "etc/lowlat/profiles/own/lowlat.conf": text}
+    tree = machines.write_tree(tmp_path, files)
     refusal = lowlat("plan", "--root", tree, "--profile", "own").refused()
     words = re.split("there are:|has only", refusal)[-1]
     known = set(re.findall(r"[a-z_]+", words)) - {"and"}

@@ -42,7 +42,7 @@ as_root = needs.root("installs below another root")
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltPackages:
     """Packages by name, the output of the build, and the sources of the packages."""
 
     packages: dict[str, Path]
@@ -62,7 +62,9 @@ def done(*words: object, timeout: int = 120) -> str:
     return ended.stdout
 
 
-def built(kind: str, folder: Path, change: Callable[[Path], object] = lambda source: None) -> Built:
+def built(
+    kind: str, folder: Path, change: Callable[[Path], object] = lambda source: None
+) -> BuiltPackages:
     """The packages of the unchanged sources, or of changed ones."""
     # A private copy of the sources: someone may edit the tree meanwhile.
     source = folder / "source"
@@ -76,7 +78,7 @@ def built(kind: str, folder: Path, change: Callable[[Path], object] = lambda sou
     paths = (Path(line) for line in said.splitlines() if line.endswith(f".{kind}"))
     packages = {re.split(r"[_-]\d", path.name)[0]: path for path in paths}
     assert set(packages) == {"lowlat", "lowlat-measure"}
-    return Built(packages, said, source)
+    return BuiltPackages(packages, said, source)
 
 
 def later(source: Path) -> None:
@@ -126,7 +128,7 @@ def check_files(lines: list[str], modules: str, list_name: str, source: Path) ->
 def test_two_builds_are_the_same_to_the_byte(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first: Built = request.getfixturevalue(kind)
+    first: BuiltPackages = request.getfixturevalue(kind)
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     second = built(kind, tmp_path / "another place")
     assert {name: path.read_bytes() for name, path in first.packages.items()} == {
@@ -154,7 +156,7 @@ def test_another_prefix_is_named_everywhere(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def deb(tmp_path_factory: pytest.TempPathFactory) -> Built:
+def deb(tmp_path_factory: pytest.TempPathFactory) -> BuiltPackages:
     return built("deb", tmp_path_factory.mktemp("deb"))
 
 
@@ -169,19 +171,19 @@ def deb_lines(package: str, path: Path) -> Iterator[str]:
 
 
 @with_deb
-def test_deb_holds_these_files(deb: Built) -> None:
+def test_deb_holds_these_files(deb: BuiltPackages) -> None:
     lines = [line for name, path in deb.packages.items() for line in deb_lines(name, path)]
     check_files(lines, "/usr/lib/python3/dist-packages", "deb.files", deb.source)
 
 
 @with_deb
 @have("lintian")
-def test_lintian_says_nothing(deb: Built) -> None:
+def test_lintian_says_nothing(deb: BuiltPackages) -> None:
     assert [line for line in deb.said.splitlines() if not line.endswith(".deb")] == []
 
 
 @with_deb
-def test_deb_names_the_version_and_leaves_tuned_alone(deb: Built) -> None:
+def test_deb_names_the_version_and_leaves_tuned_alone(deb: BuiltPackages) -> None:
     field = "${Version} ${Architecture} ${Depends} / ${Recommends}"
     version, arch, rest = done(
         "dpkg-deb", "-W", f"--showformat={field}", deb.packages["lowlat"]
@@ -197,7 +199,7 @@ def test_deb_names_the_version_and_leaves_tuned_alone(deb: Built) -> None:
 
 
 @with_deb
-def test_unpacked_deb_runs_with_the_systems_python(deb: Built, tmp_path: Path) -> None:
+def test_unpacked_deb_runs_with_the_systems_python(deb: BuiltPackages, tmp_path: Path) -> None:
     done("dpkg-deb", "-x", deb.packages["lowlat"], tmp_path)
     if run("/usr/bin/python3", "-c", "import jinja2").returncode:
         needs.absent("needs python3-jinja2: packaging/install-dependencies package")
@@ -225,7 +227,9 @@ def test_unpacked_deb_runs_with_the_systems_python(deb: Built, tmp_path: Path) -
 @as_root
 @pytest.mark.root
 @pytest.mark.security
-def test_install_changes_nothing_and_purge_leaves_nothing(deb: Built, tmp_path: Path) -> None:
+def test_install_changes_nothing_and_purge_leaves_nothing(
+    deb: BuiltPackages, tmp_path: Path
+) -> None:
     """The install goes to this machine's own system, in an overlay that ends with the test."""
     given = tmp_path / "given"
     given.mkdir()
@@ -274,7 +278,7 @@ def test_install_changes_nothing_and_purge_leaves_nothing(deb: Built, tmp_path: 
 
 
 @pytest.fixture(scope="module")
-def rpm(tmp_path_factory: pytest.TempPathFactory) -> Built:
+def rpm(tmp_path_factory: pytest.TempPathFactory) -> BuiltPackages:
     return built("rpm", tmp_path_factory.mktemp("rpm"))
 
 
@@ -294,7 +298,7 @@ def site_packages(path: Path) -> str:
 
 
 @with_rpm
-def test_rpm_holds_these_files(rpm: Built) -> None:
+def test_rpm_holds_these_files(rpm: BuiltPackages) -> None:
     modules = site_packages(rpm.packages["lowlat"])
     lines = [line for name, path in rpm.packages.items() for line in rpm_lines(name, path)]
     lines = [line.replace(modules, "/usr/lib/python3/site-packages") for line in lines]
@@ -303,12 +307,12 @@ def test_rpm_holds_these_files(rpm: Built) -> None:
 
 @with_rpm
 @have("rpmlint")
-def test_rpmlint_says_nothing(rpm: Built) -> None:
+def test_rpmlint_says_nothing(rpm: BuiltPackages) -> None:
     assert "0 errors, 0 warnings" in rpm.said
 
 
 @with_rpm
-def test_rpm_names_the_version_and_leaves_tuned_alone(rpm: Built) -> None:
+def test_rpm_names_the_version_and_leaves_tuned_alone(rpm: BuiltPackages) -> None:
     path = rpm.packages["lowlat"]
     assert done("rpm", "-qp", "--qf", "%{VERSION}", path) == lowlat.__version__
     assert "tuned" not in done("rpm", "-qp", "--requires", path)
@@ -342,7 +346,7 @@ class RpmTree:
     """An empty root with a shell, and rpm's actions in it. This does not prove that a distribution
     has the required packages."""
 
-    def __init__(self, folder: Path, packages: Built) -> None:
+    def __init__(self, folder: Path, packages: BuiltPackages) -> None:
         self.path = folder / "tree"
         self._put("bin/busybox", Path(str(shutil.which("busybox"))).read_bytes())
         for name in ("sh", "grep", "rm"):
@@ -356,7 +360,7 @@ class RpmTree:
         (self.path / name).write_bytes(content)
         (self.path / name).chmod(0o755)
 
-    def _stub(self, folder: Path, packages: Built) -> Path:
+    def _stub(self, folder: Path, packages: BuiltPackages) -> Path:
         wanted = {line.replace(">=", "=") for line in requirements(packages)}
         provides = "\n".join(f"Provides: {line}" for line in sorted(wanted))
         (folder / "stub.spec").write_text(_STUB.format(provides=provides))
@@ -389,20 +393,20 @@ class RpmTree:
         return [line.partition("lowlat-gen ")[2] for line in said]
 
 
-def requirements(packages: Built) -> set[str]:
+def requirements(packages: BuiltPackages) -> set[str]:
     listed = done("rpm", "-qp", "--requires", *packages.packages.values()).splitlines()
     return {line for line in listed if not line.startswith("rpmlib(")}
 
 
 @pytest.fixture
-def rpm_tree(rpm: Built, tmp_path: Path) -> RpmTree:
+def rpm_tree(rpm: BuiltPackages, tmp_path: Path) -> RpmTree:
     if "statically linked" not in done("file", "-L", str(shutil.which("busybox"))):
         needs.absent("needs a static busybox: packaging/install-dependencies rehearse")
     return RpmTree(tmp_path, rpm)
 
 
 @with_rpm
-def test_rpm_requires_no_more_than_the_spec_file_says(rpm: Built) -> None:
+def test_rpm_requires_no_more_than_the_spec_file_says(rpm: BuiltPackages) -> None:
     libraries = re.compile(r"lib(c|m|jansson)[.]so|rtld\(|python\(abi\)")
     assert {line for line in requirements(rpm) if not libraries.match(line)} == {
         "/bin/sh",
@@ -417,7 +421,9 @@ def test_rpm_requires_no_more_than_the_spec_file_says(rpm: Built) -> None:
 @have("busybox")
 @as_root
 @pytest.mark.root
-def test_rpm_installs_into_an_empty_tree_and_goes_again(rpm: Built, rpm_tree: RpmTree) -> None:
+def test_rpm_installs_into_an_empty_tree_and_goes_again(
+    rpm: BuiltPackages, rpm_tree: RpmTree
+) -> None:
     tree = rpm_tree.path
     rpm_tree.must("-i", *rpm.packages.values())
     listed = done("rpm", "-qpl", *rpm.packages.values()).split()
@@ -447,7 +453,9 @@ def test_rpm_installs_into_an_empty_tree_and_goes_again(rpm: Built, rpm_tree: Rp
 @have("busybox")
 @as_root
 @pytest.mark.root
-def test_rpm_goes_a_version_up_and_down(rpm: Built, rpm_tree: RpmTree, tmp_path: Path) -> None:
+def test_rpm_goes_a_version_up_and_down(
+    rpm: BuiltPackages, rpm_tree: RpmTree, tmp_path: Path
+) -> None:
     newer = built("rpm", tmp_path, later)
     hook = rpm_tree.path / "usr/lib/kernel/install.d/95-lowlat.install"
     rpm_tree.must("-i", *rpm.packages.values())

@@ -12,10 +12,10 @@ import pytest
 
 from lowlat.cli import parser_of
 from lowlat.verbs import VERBS
-from screens import DOCUMENTS, README, ROOT, Screen, blocks, commands
 from support import needs
+from support.cli import lowlat
+from support.screens import DOCUMENTS, README, ROOT, Screen, blocks, commands
 from support.waits import GUARD_S
-from trees import lowlat
 
 #: Verbs that only the system's hooks and units call.
 INTERNAL = {"boot"}

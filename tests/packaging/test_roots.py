@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hosttree import PROBE, SETTINGS, Host, Namespace, two_kernels
-from roots import copied
-from test_packages import ROOT, Built, as_root, built, done, later, with_deb
+from test_packages import ROOT, BuiltPackages, as_root, built, done, later, with_deb
 
 import lowlat
+from support.cli import Answer
+from support.hosttree import PROBE, SETTINGS, Host, Namespace, two_kernels
+from support.machines import write_tree
+from support.roots import copied
 from support.waits import GUARD_S
-from trees import Answer, write_tree
 
 pytestmark = [pytest.mark.packages, pytest.mark.proof, pytest.mark.root, as_root]
 
@@ -180,7 +181,7 @@ def purge(clean: Clean) -> str:
 
 
 @pytest.fixture(scope="module")
-def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Built]:
+def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, BuiltPackages]:
     return {
         NOW: built("deb", tmp_path_factory.mktemp("now")),
         LATER: built("deb", tmp_path_factory.mktemp("later"), later),
@@ -190,7 +191,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Built]:
 @with_deb
 @pytest.mark.parametrize("suite", ["bookworm", "trixie"])
 def test_a_clean_root_takes_it_and_gives_it_back(
-    packages: dict[str, Built],
+    packages: dict[str, BuiltPackages],
     suite: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -214,7 +215,7 @@ def test_a_clean_root_takes_it_and_gives_it_back(
         assert clean.boots() == stock
 
 
-def prepared(path: Path, packages: dict[str, Built]) -> Clean:
+def prepared(path: Path, packages: dict[str, BuiltPackages]) -> Clean:
     clean = Clean(path)
     write_tree(path, {**two_kernels(), "etc/default/grub": SETTINGS})
     for name, script in (("policy-rc.d", _POLICY), ("grub-probe", PROBE)):

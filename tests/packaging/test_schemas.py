@@ -10,20 +10,18 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import which
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 
-from conftest import Answer
-from report_runs import document
-from trees import machine, write_tree
+from support.cli import lowlat
+from support.machines import machine, write_tree
+from support.runs import document
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "packaging/doc/schemas.md").read_text("utf-8")
 MACHINE = ROOT / "tests/machines/qemu-x86-2s4c-2n-devices.txt"
 FORM = r"lowlat\.[a-z-]+/[1-9]"
-
-Gen = Callable[..., Answer]
 
 
 def sections() -> dict[str, str]:
@@ -98,32 +96,32 @@ def test_every_form_in_the_program_is_on_the_page_and_no_other() -> None:
     ids=lambda words: words[0],
 )
 def test_what_a_verb_writes_has_the_keys_of_the_page(
-    words: tuple[str, ...], lowlat_gen: Gen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     if words[0] == "verify":
         write_tree(Path("tree"), machine())
-        Path("plan.json").write_text(lowlat_gen("plan", "--root", "tree", "--json").out)
-    check(lowlat_gen(*words, "--json").out)
+        Path("plan.json").write_text(lowlat("plan", "--root", "tree", "--json").out)
+    check(lowlat(*words, "--json").out)
 
 
-def test_what_report_writes_has_the_keys_of_the_page(lowlat_gen: Gen, tmp_path: Path) -> None:
+def test_what_report_writes_has_the_keys_of_the_page(tmp_path: Path) -> None:
     names = [str(tmp_path / f"{arm}.json") for arm in ("a", "b", "c")]
     for name in names:
         Path(name).write_text(json.dumps(document(Path(name).stem, 10, host={"name": "one"})))
     one, other, third = names
-    check(lowlat_gen("report", one, "--json").out)
-    check(lowlat_gen("report", one, "--against", other, "--json").out)
+    check(lowlat("report", one, "--json").out)
+    check(lowlat("report", one, "--against", other, "--json").out)
     several = ("--arm", "b", other, "--arm", "c", third)
-    check(lowlat_gen("report", one, *several, "--json").out)
-    check(lowlat_gen("fleet", "report", one, "--against", other, "--json").out)
+    check(lowlat("report", one, *several, "--json").out)
+    check(lowlat("fleet", "report", one, "--against", other, "--json").out)
 
 
-def test_what_measure_writes_has_the_keys_of_the_page(lowlat_gen: Gen, tmp_path: Path) -> None:
+def test_what_measure_writes_has_the_keys_of_the_page(tmp_path: Path) -> None:
     out = tmp_path / "run.json"
     words = ("--label", "x", "--cpus", "0", "--duration", "200ms", "--warmup", "0s", "--no-oslat")
     more = ["--work", "usleep", "--wakeup", *(["--throughput=1"] if which("stress-ng") else ())]
-    check(lowlat_gen("measure", *words, *more, "--out", out, "--json").out)
+    check(lowlat("measure", *words, *more, "--out", out, "--json").out)
     check(out.read_text())
 
 

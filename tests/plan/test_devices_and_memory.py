@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from trees import CONFIG, CPU, CPUINFO_X86, FLAGS, lowlat, machine, write_tree
+from support.cli import lowlat
+from support.machines import CONFIG, CPU, CPUINFO_X86, FLAGS, machine, write_tree
 
 NODE = "sys/devices/system/node"
 UNCORE = f"{CPU}/intel_uncore_frequency"

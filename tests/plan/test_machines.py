@@ -11,24 +11,21 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Callable
 
 import pytest
 from test_split_properties import check
 
-import synthetic
-from conftest import Answer
 from lowlat.host.archive import open_root
 from lowlat.model.cpuset import CpuSet
 from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.split import split
 from lowlat.probe import probe
+from support import synthetic
+from support.cli import lowlat
 
 FOLDER = Path(__file__).parents[1] / "machines"
 GOLDEN = bool(os.environ.get("LOWLAT_GOLDEN"))
 CAPTURED = sorted(path.stem for path in FOLDER.glob("*.txt") if ".refused" not in path.name)
-
-Gen = Callable[..., Answer]
 
 
 def root_of(name: str, folder: Path) -> Path:
@@ -40,12 +37,12 @@ def root_of(name: str, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", [*CAPTURED, *synthetic.NAMED])
-def test_the_plan_is_the_expected_one(name: str, lowlat_gen: Gen, tmp_path: Path) -> None:
-    answer = lowlat_gen("plan", "--root", root_of(name, tmp_path), "--json")
+def test_the_plan_is_the_expected_one(name: str, tmp_path: Path) -> None:
+    answer = lowlat("plan", "--root", root_of(name, tmp_path), "--json")
     planned = FOLDER / f"{name}.plan.json"
     refused = FOLDER / f"{name}.refused.txt"
     expected, other = (planned, refused) if answer.status == 0 else (refused, planned)
-    text = answer.out if answer.status == 0 else f"{answer.refusal}\n"
+    text = answer.out if answer.status == 0 else f"{answer.refused()}\n"
     if GOLDEN:
         expected.write_text(text)
         other.unlink(missing_ok=True)
@@ -62,10 +59,10 @@ def test_a_captured_machine_is_split_by_the_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CAPTURED)
-def test_a_capture_of_a_capture_is_the_same(name: str, lowlat_gen: Gen, tmp_path: Path) -> None:
+def test_a_capture_of_a_capture_is_the_same(name: str, tmp_path: Path) -> None:
     """Therefore an archive holds exactly the files that a probe reads today."""
     archive, again = FOLDER / f"{name}.txt", tmp_path / "again.txt"
-    assert lowlat_gen("capture", "--root", archive, again).status == 0
+    assert lowlat("capture", "--root", archive, again).status == 0
     if GOLDEN:
         archive.write_bytes(again.read_bytes())
     # The first line names the release that made the archive.
@@ -77,11 +74,11 @@ def test_no_expected_file_is_left_over() -> None:
     assert not {path.name for path in FOLDER.iterdir() if path.name.partition(".")[0] not in known}
 
 
-def test_this_machine_and_its_capture_have_the_same_plan(lowlat_gen: Gen, tmp_path: Path) -> None:
+def test_this_machine_and_its_capture_have_the_same_plan(tmp_path: Path) -> None:
     archive = tmp_path / "this.txt"
-    assert lowlat_gen("capture", archive).status == 0
-    live = lowlat_gen("plan", "--json")
-    assert lowlat_gen("plan", "--json", "--root", archive) == live
+    assert lowlat("capture", archive).status == 0
+    live = lowlat("plan", "--json")
+    assert lowlat("plan", "--json", "--root", archive) == live
 
 
 # The purpose of each emulated machine, stated again without the golden files.
@@ -98,8 +95,8 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_an_emulated_machine_shows_what_it_is_for(name: str, lowlat_gen: Gen) -> None:
-    cpus = lowlat_gen("plan", "--root", FOLDER / f"{name}.txt", "--json").json["cpus"]
+def test_an_emulated_machine_shows_what_it_is_for(name: str) -> None:
+    cpus = lowlat("plan", "--root", FOLDER / f"{name}.txt", "--json").json()["cpus"]
     isolated, offline = SHOWN[name]
     assert isolated is None or cpus["isolated"] == isolated
     assert cpus["offline"] == offline

@@ -14,7 +14,8 @@ import pytest
 
 from lowlat.base.errors import Refused
 from lowlat.model.plan import Plan
-from trees import CONFIG, CPU, CPUINFO_X86, FLAGS, lowlat, machine, write_tree
+from support.cli import lowlat
+from support.machines import CONFIG, CPU, CPUINFO_X86, FLAGS, machine, write_tree
 
 DEFAULT = [
     "isolcpus=managed_irq,domain,1-3",

@@ -11,7 +11,8 @@ from lowlat.explain.entries import overview
 from lowlat.host.root import Root
 from lowlat.plan import profile
 from support import needs
-from trees import CONFIG, CPU, lowlat, machine, write_tree
+from support.cli import lowlat
+from support.machines import CONFIG, CPU, machine, write_tree
 
 
 def host(tmp_path: Path, **profiles: str) -> Path:

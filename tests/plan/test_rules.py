@@ -102,7 +102,7 @@ ISOLATING = [name for name in PROFILES if profile.load_packaged(name).isolates]
 
 
 @dataclass(frozen=True)
-class Made:
+class MadePlan:
     """A plan with the profile, machine and kernel that it was made for."""
 
     profile: str
@@ -118,17 +118,17 @@ class Made:
         return {*self.line, *(setting.name for setting in self.plan.runtime)}
 
 
-def make(name: str, machine: Machine, *enable: str, disable: tuple[str, ...] = ()) -> Made:
+def make(name: str, machine: Machine, *enable: str, disable: tuple[str, ...] = ()) -> MadePlan:
     wanted = profile.load_packaged(name)
     # The kept core of the second node leaves none on a node of two cores.
     if len(machine.cores) == 2:
         machine = replace(machine, nodes=(Node(0, machine.cpus.online),))
     options = Options(enable=enable, disable=disable)
-    return Made(name, machine, planner.make_plan(machine, machine.kernel, wanted, options))
+    return MadePlan(name, machine, planner.make_plan(machine, machine.kernel, wanted, options))
 
 
 @cache
-def every() -> tuple[Made, ...]:
+def every() -> tuple[MadePlan, ...]:
     """Each profile's plan on each machine, first plain and then with every optional setting given
     up."""
     drops = ((), ("isolcpus",), ("nohz_full",), ("cpuset.partition",))

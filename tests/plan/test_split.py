@@ -10,26 +10,24 @@ from typing import Any, Callable
 
 import pytest
 
-import synthetic
-from conftest import Answer, Tree
+from conftest import Tree
 from lowlat.model.cpuset import CpuSet
 from lowlat.plan.split import default_housekeeping_cores
+from support import synthetic
+from support.cli import lowlat
+from support.machines import write_tree
+from support.synthetic import NAMED, Kind, Shape
 from support.waits import GUARD_S
-from synthetic import NAMED, Kind, Shape
-from trees import write_tree
-
-Gen = Callable[..., Answer]
 
 
-class Host:
+class PlannedHost:
     """A synthetic machine and the plans for it."""
 
-    def __init__(self, gen: Gen, tree: Tree, shape: Shape) -> None:
-        self._gen = gen
+    def __init__(self, tree: Tree, shape: Shape) -> None:
         self._root = tree(shape)
 
     def plan(self, *options: object) -> Any:
-        return self._gen("plan", "--root", self._root, "--json", *options).json
+        return lowlat("plan", "--root", self._root, "--json", *options).json()
 
     def cpus(self, *options: object) -> tuple[str, str]:
         cpus = self.plan(*options)["cpus"]
@@ -40,15 +38,15 @@ class Host:
         return found
 
     def refusal(self, *options: object) -> str:
-        return self._gen("plan", "--root", self._root, "--json", *options).refusal
+        return lowlat("plan", "--root", self._root, "--json", *options).refused()
 
 
 @pytest.fixture
-def host(lowlat_gen: Gen, tree: Tree) -> Callable[[Shape], Host]:
-    return lambda shape: Host(lowlat_gen, tree, shape)
+def host(tree: Tree) -> Callable[[Shape], PlannedHost]:
+    return lambda shape: PlannedHost(tree, shape)
 
 
-Hosts = Callable[[Shape], Host]
+Hosts = Callable[[Shape], PlannedHost]
 
 SMT = Shape(kinds=(Kind(4, 2),))
 TWO_NODES = Shape(packages=2, kinds=(Kind(4, 2),), nodes=2, numbering="far")
@@ -372,10 +370,10 @@ def with_device(root: Path, node: int, code: str = "0x020000", interrupt: str = 
     ],
 )
 def test_a_node_with_busy_devices_keeps_two_threads(
-    lowlat_gen: Gen, tmp_path: Path, shape: Shape, device: dict[str, str], kept: str
+    tmp_path: Path, shape: Shape, device: dict[str, str], kept: str
 ) -> None:
     root = with_device(synthetic.write(shape.model(), tmp_path), 1, **device)
-    cpus = lowlat_gen("plan", "--root", root, "--json").json["cpus"]
+    cpus = lowlat("plan", "--root", root, "--json").json()["cpus"]
     assert cpus["housekeeping"] == kept
     whys = [reason["why"] for reason in cpus["reasons"]]
     assert any("such as those of 0000:03:00.0" in why for why in whys) is (kept == "0,6-7")
@@ -403,12 +401,12 @@ def test_whole_caches_cost_no_node_more_than_half(host: Hosts) -> None:
     assert host(shape).cpus()[1] == ",".join(str(cpu) for cpu in range(0, 32, 2))
 
 
-def test_caches_of_different_size_are_told(lowlat_gen: Gen, tmp_path: Path) -> None:
+def test_caches_of_different_size_are_told(tmp_path: Path) -> None:
     shape = Shape(kinds=(Kind(8),), cores_per_cache=4)
     root = synthetic.write(shape.model(), tmp_path)
     for size in root.glob("sys/devices/system/cpu/cpu[0-3]/cache/index*/size"):
         size.write_text("98304K\n")
-    warnings = lowlat_gen("plan", "--root", root, "--json").json["warnings"]
+    warnings = lowlat("plan", "--root", root, "--json").json()["warnings"]
     assert any("98304K for CPU 0-3, 32768K for CPU 4-7" in text for text in warnings)
 
 
@@ -454,7 +452,7 @@ def test_an_isolated_machine_is_planned_like_any_other(host: Hosts) -> None:
     assert any("isolcpus=2-7" in text for text in machine.warnings())
 
 
-def test_the_same_plan_twice_is_the_same_text(lowlat_gen: Gen, tree: Tree) -> None:
+def test_the_same_plan_twice_is_the_same_text(tree: Tree) -> None:
     root = tree(NAMED["2s16c2t-far"])
-    first, again = (lowlat_gen("plan", "--root", root, "--json") for _ in range(2))
+    first, again = (lowlat("plan", "--root", root, "--json") for _ in range(2))
     assert first == again

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import synthetic
 from conftest import EXAMPLES
 from lowlat.base.errors import Refused
 from lowlat.host.archive import Archive
@@ -24,7 +23,8 @@ from lowlat.model.plan import PlannedCpus
 from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.split import split
 from lowlat.probe import probe
-from synthetic import Kind, Shape
+from support import synthetic
+from support.synthetic import Kind, Shape
 
 pytestmark = pytest.mark.slow
 

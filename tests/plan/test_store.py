@@ -15,7 +15,8 @@ from lowlat.host.root import Root
 from lowlat.model.plan import digest
 from lowlat.plan import profile, store
 from support import needs
-from trees import CONFIG, lowlat, machine, write_tree
+from support.cli import lowlat
+from support.machines import CONFIG, machine, write_tree
 
 Change = Callable[[dict[str, Any]], None]
 

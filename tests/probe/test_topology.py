@@ -21,15 +21,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-import synthetic
 from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
 from lowlat.probe import probe
 from lowlat.probe.topology import NODE
-from support import needs
+from support import needs, synthetic
+from support.synthetic import NAMED, Kind, Shape
 from support.waits import GUARD_S
-from synthetic import NAMED, Kind, Shape
 
 #: Captured machines that are not the project's.
 MACHINES = Path(os.environ.get("LOWLAT_MACHINES", os.devnull))

@@ -38,8 +38,8 @@ from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import GuestPlanOptions, RehearseOptions
 from lowlat.rehearse.vm_size import VmSize, shape
 from support import needs, procs, waits
+from support.cli import lowlat_process as lowlat
 from support.waits import GUARD_S
-from trees import lowlat_process as lowlat
 
 pytestmark = pytest.mark.slow
 

@@ -7,96 +7,33 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import stand_in_guest as guest
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.plan.cpu_request import CpuRequest
 from lowlat.rehearse import arm
 from lowlat.rehearse.options import GuestPlanOptions, RehearseOptions
 from lowlat.rehearse.vm_size import VmSize, side_by_side
+from support import stand_in_guest as guest
 from support import waits
+from support.rehearsal import RehearsalBench
 from support.waits import GUARD_S
 
 pytestmark = pytest.mark.slow
 
-TESTS = str(Path(guest.__file__).parent)
-
-#: Runs the verb with stand-ins for programs that this machine may lack: virtme-run, QEMU, KVM. The
-#: stand-ins write into folders that only root can enter.
-VERB = """\
-import sys
-from lowlat.rehearse import enclosure, qemu, vm
-enclosure.closed = lambda path: None
-vm.check_tools = lambda: None
-qemu.kvm_works = lambda image: False
-vm.runner = lambda: {runner!r}
-qemu.program = lambda: "/bin/true"
-if {forked}:
-    sys.path.append({tests!r})
-    import stand_in_guest
-    vm.process.follow = stand_in_guest.forked
-from lowlat import cli
-sys.exit(cli.main(sys.argv[1:]))
-"""
-
-
-@dataclass
-class Bench:
-    """Calls the verb in a separate process."""
-
-    folder: Path
-    #: Whether guests are children of the verb, which is quicker; else programs that it encloses.
-    forked: bool = True
-
-    def __post_init__(self) -> None:
-        self.runner = guest.program(self.folder)
-        for release in ("6.6.1", "6.12.1"):
-            (self.folder / f"vmlinuz-{release}").write_bytes(b"no kernel")
-        self.notes = self.folder / "notes"
-        self.out = self.folder / "out"
-
-    def start(self, *words: str, **more: str) -> subprocess.Popen[str]:
-        verb = VERB.format(runner=str(self.runner), forked=self.forked, tests=TESTS)
-        argv = [sys.executable, "-c", verb, "rehearse", *words]
-        environment = {**os.environ, guest.NOTES: str(self.notes), **more}
-        return subprocess.Popen(
-            argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-
-    def call(self, *words: str, **more: str) -> tuple[int, str, str]:
-        with self.start(*words, **more) as child:
-            out, err = child.communicate(timeout=GUARD_S)
-            return child.returncode, out, err
-
-    def matrix(self, *words: str, **more: str) -> tuple[int, str, str]:
-        return self.call("--out", str(self.out), "--kernel", self.kernel("6.12.1"), *words, **more)
-
-    def kernel(self, release: str) -> str:
-        return str(self.folder / f"vmlinuz-{release}")
-
-    def booted(self) -> list[str]:
-        return self.notes.read_text().split()
-
-    def result(self) -> Any:
-        return json.loads((self.out / "rehearsal.json").read_text())
-
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
+def bench(tmp_path: Path) -> RehearsalBench:
+    return RehearsalBench(tmp_path)
 
 
-def test_a_matrix_is_booted_in_turn_and_reported_as_one(bench: Bench) -> None:
+def test_a_matrix_is_booted_in_turn_and_reported_as_one(bench: RehearsalBench) -> None:
     bench.forked = False
     status, out, err = bench.matrix(
         *("--kernel", bench.kernel("6.6.1"), "--isolate", "2-3", "--boots", "2", "--jobs", "2"),
@@ -129,7 +66,7 @@ def test_a_matrix_is_booted_in_turn_and_reported_as_one(bench: Bench) -> None:
     assert re.search(r"in 6\.12\.1, [\d.]+/s in 6\.6\.1", kernels)
 
 
-def test_every_boot_is_measured_as_it_was_asked_for(bench: Bench) -> None:
+def test_every_boot_is_measured_as_it_was_asked_for(bench: RehearsalBench) -> None:
     """The four set-ups of the osnoise paper, on one page."""
     asked = ("--load", "vm", "--work", "kill", "--throughput", "3", "--causes")
     words = ("--isolate", "2-3", "--policy", "other,fifo:1", *asked)
@@ -154,14 +91,14 @@ def test_every_boot_is_measured_as_it_was_asked_for(bench: Bench) -> None:
     assert (status, err.count("\n")) == (2, 1) and "continues with its own options" in err
 
 
-def test_from_five_boots_on_the_difference_is_tested(bench: Bench) -> None:
+def test_from_five_boots_on_the_difference_is_tested(bench: RehearsalBench) -> None:
     status, out, _ = bench.matrix("--isolate", "2-3", "--boots", "5", "--control")
     assert status == 0
     for name, verdict in (("lowlat", "reduced"), ("control", "no-measurable-change")):
         assert re.search(rf"(?m)^{name} +5 / 5 .* {verdict}$", out)
 
 
-def test_what_each_setting_buys_is_shown_against_the_whole_profile(bench: Bench) -> None:
+def test_what_each_setting_buys_is_shown_against_the_whole_profile(bench: RehearsalBench) -> None:
     status, out, _ = bench.matrix("--isolate", "2-3", "--ablate")
     assert status == 0
     planned = RehearseOptions(plan=GuestPlanOptions(request=CpuRequest(isolate="2-3")))
@@ -197,7 +134,7 @@ def test_further_profiles_get_the_first_ones_cpus() -> None:
         list(arm.planned(guest.machine(), replace(options, profiles=("lowlat-desktop",))))
 
 
-def test_a_failed_boot_does_not_lose_the_others_and_is_made_up_for(bench: Bench) -> None:
+def test_a_failed_boot_does_not_lose_the_others_and_is_made_up_for(bench: RehearsalBench) -> None:
     words = ("--isolate", "2-3", "--boots", "2")
     status, out, _ = bench.matrix(*words, GUEST_PANICS="lowlat-2")
     assert status == 1
@@ -216,7 +153,7 @@ def test_a_failed_boot_does_not_lose_the_others_and_is_made_up_for(bench: Bench)
     assert "2 boots each" in out
 
 
-def test_what_never_boots_is_given_up(bench: Bench) -> None:
+def test_what_never_boots_is_given_up(bench: RehearsalBench) -> None:
     every = " ".join(f"{name}-{n}" for name in ("stock", "lowlat") for n in range(1, 10))
     status, _, err = bench.matrix("--isolate", "2-3", "--boots", "9", GUEST_PANICS=every)
     assert status == 1
@@ -231,7 +168,7 @@ def test_what_never_boots_is_given_up(bench: Bench) -> None:
     assert status == 1 and err.count("\n") == 1 and "panicked" in err
 
 
-def test_what_fails_at_its_end_is_not_counted_and_booted_again(bench: Bench) -> None:
+def test_what_fails_at_its_end_is_not_counted_and_booted_again(bench: RehearsalBench) -> None:
     words = ("--isolate", "2-3", "--boots", "2")
     status, out, _ = bench.matrix(*words, **{guest.LATE: "lowlat-2"})
     assert status == 1
@@ -240,7 +177,7 @@ def test_what_fails_at_its_end_is_not_counted_and_booted_again(bench: Bench) -> 
     assert status == 0 and "3 boots were done before" in out and "2 boots each" in out
 
 
-def test_boots_that_went_well_are_reported_whatever_fails_later(bench: Bench) -> None:
+def test_boots_that_went_well_are_reported_whatever_fails_later(bench: RehearsalBench) -> None:
     every = " ".join(f"lowlat-poll-{n}" for n in range(1, 4))
     words = ("--isolate", "2-3", "--boots", "3", "--profile", "lowlat", "--profile", "lowlat-poll")
     bench.matrix(*words, **{guest.PANICS: every})
@@ -255,7 +192,9 @@ def test_boots_that_went_well_are_reported_whatever_fails_later(bench: Bench) ->
     "content",
     ["", '{"complaints": 1}', *(pytest.param(it, marks=pytest.mark.proof) for it in ("{}", "[]"))],
 )
-def test_a_boot_with_damaged_results_is_done_anew(bench: Bench, name: str, content: str) -> None:
+def test_a_boot_with_damaged_results_is_done_anew(
+    bench: RehearsalBench, name: str, content: str
+) -> None:
     bench.matrix("--isolate", "2-3")
     (bench.out / "6.12.1" / "lowlat-1" / name).write_text(content)
     status, out, err = bench.call("--resume", str(bench.out))
@@ -263,14 +202,14 @@ def test_a_boot_with_damaged_results_is_done_anew(bench: Bench, name: str, conte
 
 
 @pytest.mark.parametrize("content", ["", "[1]", '[{"name": "stock"}]', '{"a": 1}'])
-def test_plans_that_are_damaged_are_refused(bench: Bench, content: str) -> None:
+def test_plans_that_are_damaged_are_refused(bench: RehearsalBench, content: str) -> None:
     bench.matrix("--isolate", "2-3")
     (bench.out / "6.12.1" / "arms.json").write_text(content)
     status, _, err = bench.call("--resume", str(bench.out))
     assert (status, err.count("\n")) == (2, 1) and "arms.json is damaged" in err
 
 
-def test_a_rehearsal_goes_on_with_the_very_kernel_that_it_began_with(bench: Bench) -> None:
+def test_a_rehearsal_goes_on_with_the_very_kernel_that_it_began_with(bench: RehearsalBench) -> None:
     bench.matrix("--isolate", "2-3")
     made_with = bench.result()["made_with"]
     assert len(made_with["image_sha256 6.12.1"]) == 64
@@ -283,7 +222,7 @@ def test_a_rehearsal_goes_on_with_the_very_kernel_that_it_began_with(bench: Benc
     assert (status, err.count("\n")) == (2, 1) and "vmlinuz-6.12.1: No such file" in err
 
 
-def test_a_release_that_two_kernels_have_is_refused(bench: Bench) -> None:
+def test_a_release_that_two_kernels_have_is_refused(bench: RehearsalBench) -> None:
     (bench.folder / "other").mkdir()
     (bench.folder / "other" / "vmlinuz-6.12.1").write_bytes(b"another")
     other = str(bench.folder / "other" / "vmlinuz-6.12.1")
@@ -292,7 +231,7 @@ def test_a_release_that_two_kernels_have_is_refused(bench: Bench) -> None:
     assert not bench.out.exists()
 
 
-def test_a_folder_has_one_rehearsal_at_a_time(bench: Bench) -> None:
+def test_a_folder_has_one_rehearsal_at_a_time(bench: RehearsalBench) -> None:
     words = ("--out", str(bench.out), "--kernel", bench.kernel("6.12.1"), "--isolate", "2-3")
     with bench.start(*words, **{guest.HANGS: "stock-1"}) as child:
         _until_booted(bench, "stock-1")
@@ -304,7 +243,7 @@ def test_a_folder_has_one_rehearsal_at_a_time(bench: Bench) -> None:
     assert f"'lowlat-gen rehearse --resume {bench.out}' goes on" in out
 
 
-def test_an_interrupted_matrix_goes_on(bench: Bench) -> None:
+def test_an_interrupted_matrix_goes_on(bench: RehearsalBench) -> None:
     words = ("--out", str(bench.out), "--kernel", bench.kernel("6.12.1"), "--isolate", "2-3")
     hanging: Mapping[str, str] = {guest.HANGS: "lowlat-2 stock-2"}
     with bench.start(*words, "--boots", "2", "--jobs", "1", **hanging) as child:
@@ -318,12 +257,12 @@ def test_an_interrupted_matrix_goes_on(bench: Bench) -> None:
     assert "2 boots each" in out
 
 
-def test_a_planner_that_refuses_in_the_guest_is_one_line(bench: Bench) -> None:
+def test_a_planner_that_refuses_in_the_guest_is_one_line(bench: RehearsalBench) -> None:
     status, _, err = bench.matrix("--enable", "idle=nosuch;x")
     assert (status, err.count("\n")) == (2, 1)
 
 
-def test_a_profile_that_tuned_does_not_know_is_one_line(bench: Bench) -> None:
+def test_a_profile_that_tuned_does_not_know_is_one_line(bench: RehearsalBench) -> None:
     words = ("--tuned-profile", "cpu-partitioning", "--tuned-profile", "powersave")
     status, _, err = bench.matrix(*words)
     assert (status, err.count("\n")) == (2, 1)
@@ -340,7 +279,7 @@ def test_guests_run_side_by_side_as_the_host_allows(
     assert side_by_side(VmSize(4, memory=memory)) == jobs
 
 
-def _until_booted(bench: Bench, name: str) -> None:
+def _until_booted(bench: RehearsalBench, name: str) -> None:
     waits.until(
         lambda: bench.notes.exists() and name in bench.notes.read_text(), f"{name} is not booted"
     )

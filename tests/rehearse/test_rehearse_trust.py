@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
-from test_rehearse_matrix import Bench
 
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import encode
@@ -21,7 +20,8 @@ from lowlat.rehearse import enclosure, exchange, qemu, store
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
 from support import needs
-from trees import lowlat_process as lowlat
+from support.cli import lowlat_process as lowlat
+from support.rehearsal import RehearsalBench
 
 pytestmark = [pytest.mark.security, pytest.mark.slow]
 
@@ -29,8 +29,8 @@ needs_root = needs.root("gives files to another user")
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
+def bench(tmp_path: Path) -> RehearsalBench:
+    return RehearsalBench(tmp_path)
 
 
 @pytest.mark.root
@@ -56,7 +56,7 @@ def test_a_request_that_another_user_put_there_meanwhile_is_not_taken(tmp_path: 
         store.resumed(tmp_path / "out")
 
 
-def test_a_link_in_place_of_the_request_is_not_written_through(bench: Bench) -> None:
+def test_a_link_in_place_of_the_request_is_not_written_through(bench: RehearsalBench) -> None:
     bench.out.mkdir()
     (bench.out / "request.json").symlink_to(bench.folder / "victim")
     status, _, err = bench.matrix("--isolate", "2-3")
@@ -95,7 +95,9 @@ def _no_plan(arms: Any) -> None:
 @pytest.mark.parametrize(
     "change", [_renamed, _line, _setting, _none_stock, _lost_base, _twice, _no_plan]
 )
-def test_plans_of_another_hand_are_refused(bench: Bench, change: Callable[[Any], None]) -> None:
+def test_plans_of_another_hand_are_refused(
+    bench: RehearsalBench, change: Callable[[Any], None]
+) -> None:
     (bench.folder / "victim").mkdir()
     (bench.folder / "victim/kept").touch()
     bench.matrix("--isolate", "2-3")
@@ -132,7 +134,9 @@ sys.exit(status)
         "os.symlink('/', share / 'root')",
     ],
 )
-def test_what_a_guest_leaves_is_taken_as_plain_files_or_not(bench: Bench, deed: str) -> None:
+def test_what_a_guest_leaves_is_taken_as_plain_files_or_not(
+    bench: RehearsalBench, deed: str
+) -> None:
     secret = bench.folder / "secret"
     secret.write_text("secret")
     program = bench.runner.read_text().partition("sys.exit(")[0]

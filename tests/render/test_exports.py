@@ -16,8 +16,9 @@ import pytest
 
 from lowlat.model.cpuset import CpuSet
 from support import needs
+from support.cli import Answer, lowlat
+from support.machines import machine, write_tree
 from support.waits import GUARD_S
-from trees import Answer, lowlat, machine, write_tree
 
 DATA = Path(__file__).parents[1] / "data"
 FORMATS = ("performance-profile", "kubelet", "ignition", "bootc")

@@ -14,7 +14,8 @@ import pytest
 
 from lowlat import __version__
 from support import needs
-from trees import CPU, SHELL_GEN, lowlat, machine, write_tree
+from support.cli import SHELL_GEN, lowlat
+from support.machines import CPU, machine, write_tree
 
 ROOT_ONLY = needs.root("mounts in a namespace")
 

@@ -20,9 +20,10 @@ from lowlat.host.root import Root
 from lowlat.plan import profile, store
 from lowlat.runtime import settings
 from support import needs
+from support.cli import SHELL_GEN, lowlat
+from support.machines import machine, write_tree
+from support.tuned_oracle import SYSTEM_PYTHON, TunedOracle, oracle
 from support.waits import GUARD_S
-from trees import SHELL_GEN, lowlat, machine, write_tree
-from tuned_oracle import SYSTEM_PYTHON, TunedOracle, oracle
 
 pytestmark = pytest.mark.slow
 
@@ -144,7 +145,7 @@ def test_the_folders_are_those_of_the_installed_tuned(
 
 
 @dataclass(frozen=True)
-class Stage:
+class ProfileStage:
     """A mount namespace with a lowlat-gen in /usr/bin, and with TuneD's own folders empty."""
 
     folder: Path
@@ -165,8 +166,8 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
-    return Stage(tmp_path)
+def stage(tmp_path: Path) -> ProfileStage:
+    return ProfileStage(tmp_path)
 
 
 def real(host: Path) -> str:
@@ -200,7 +201,7 @@ def assert_quiet(log: str) -> None:
 
 @ROOT_ONLY
 def test_every_packaged_profile_loads_and_is_the_plan(
-    judge: TunedOracle, host: Path, stage: Stage
+    judge: TunedOracle, host: Path, stage: ProfileStage
 ) -> None:
     loaded, log = judge.load(PROFILES, [resources.profiles()], stage.prefix(real(host)))
     assert_quiet(log)
@@ -265,7 +266,7 @@ def test_what_was_disabled_is_not_set(judge: TunedOracle, tmp_path: Path, host: 
 
 @ROOT_ONLY
 def test_a_tuned_profile_may_include_ours(
-    judge: TunedOracle, host: Path, stage: Stage, tmp_path: Path
+    judge: TunedOracle, host: Path, stage: ProfileStage, tmp_path: Path
 ) -> None:
     mine = "[main]\ninclude=lowlat-poll\n[sysctl]\nkernel.timer_migration=0\nvm.swappiness=1\n"
     files = {"profiles/mine/tuned.conf": mine}
@@ -318,7 +319,7 @@ class Applied:
         return "\n".join(line for line in found if "one shot no daemon mode" not in line)
 
 
-def apply(judge: TunedOracle, stage: Stage, name: str, program: str) -> Applied:
+def apply(judge: TunedOracle, stage: ProfileStage, name: str, program: str) -> Applied:
     """Have TuneD apply a packaged profile once, in a separate namespace."""
     folder = stage.folder
     profiles = folder / "etc" / judge.user_profiles[len("/etc/tuned") :].lstrip("/")
@@ -355,7 +356,7 @@ def stand_in(folder: Path, cpus: str, run: str = "exit 0") -> str:
     ("name", "which"), [("lowlat", "isolated"), ("lowlat-desktop", "housekeeping")]
 )
 def test_tuned_applies_a_packaged_profile(
-    judge: TunedOracle, stage: Stage, tmp_path: Path, name: str, which: str
+    judge: TunedOracle, stage: ProfileStage, tmp_path: Path, name: str, which: str
 ) -> None:
     applied = apply(judge, stage, name, stand_in(tmp_path, "echo 2-3"))
     assert f"static tuning from profile '{name}' applied" in applied.log, applied.log
@@ -376,7 +377,7 @@ REFUSALS = {
 @pytest.mark.parametrize("name", ["lowlat", "lowlat-desktop"])
 @pytest.mark.parametrize("why", REFUSALS)
 def test_tuned_refuses_a_profile_without_its_cpus_and_writes_nothing(
-    judge: TunedOracle, stage: Stage, tmp_path: Path, name: str, why: str
+    judge: TunedOracle, stage: ProfileStage, tmp_path: Path, name: str, why: str
 ) -> None:
     cpus, said = REFUSALS[why]
     applied = apply(judge, stage, name, stand_in(tmp_path, cpus) if cpus else "")
@@ -389,7 +390,7 @@ def test_tuned_refuses_a_profile_without_its_cpus_and_writes_nothing(
 
 @ROOT_ONLY
 def test_tuned_refuses_a_profile_on_a_machine_of_one_cpu(
-    judge: TunedOracle, stage: Stage, tmp_path: Path
+    judge: TunedOracle, stage: ProfileStage, tmp_path: Path
 ) -> None:
     one = write_tree(tmp_path / "one", machine(cpus=1))
     applied = apply(judge, stage, "lowlat", real(one))
@@ -400,7 +401,7 @@ def test_tuned_refuses_a_profile_on_a_machine_of_one_cpu(
 
 @ROOT_ONLY
 def test_a_script_that_fails_is_in_tuneds_log(
-    judge: TunedOracle, stage: Stage, tmp_path: Path
+    judge: TunedOracle, stage: ProfileStage, tmp_path: Path
 ) -> None:
     failing = "echo '/proc/irq/9 (f) is not 1'; exit 1"
     applied = apply(judge, stage, "lowlat", stand_in(tmp_path, "echo 2-3", failing))
@@ -423,7 +424,7 @@ def test_a_script_that_fails_is_in_tuneds_log(
     ],
 )
 def test_the_script_passes_its_profile_on(
-    stage: Stage, tmp_path: Path, folder: str, words: Iterable[str], call: str
+    stage: ProfileStage, tmp_path: Path, folder: str, words: Iterable[str], call: str
 ) -> None:
     source = (resources.templates() / "tuned/script.sh").read_text()
     script = write_tree(tmp_path, {f"{folder}/script.sh": source}) / folder / "script.sh"

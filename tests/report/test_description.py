@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from lowlat.base.errors import Refused
-from report_runs import AFTER, BEFORE, Bench, arm, cpu_run, document, endpoint
+from support.runs import AFTER, BEFORE, ReportBench, arm, cpu_run, document, endpoint
 
 
 @pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
-    return Bench(tmp_path, capsys)
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
+    return ReportBench(tmp_path, capsys)
 
 
 def cause(kind: str, name: str, events: int, time_ns: int) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def traced(label: str, **changes: Any) -> dict[str, Any]:
     return document(label, 0, cpus=cpus, **changes)
 
 
-def test_one_run_is_described(bench: Bench) -> None:
+def test_one_run_is_described(bench: ReportBench) -> None:
     status, out = bench.call(*bench.runs("x", traced("quiet")))
     lines = out.splitlines()
     assert status == 0
@@ -48,7 +48,7 @@ def test_one_run_is_described(bench: Bench) -> None:
     assert any(line.split() == ["irq:", "local_timer", "200.0"] for line in lines)
 
 
-def test_the_description_in_json_and_markdown(bench: Bench) -> None:
+def test_the_description_in_json_and_markdown(bench: ReportBench) -> None:
     (file,) = bench.runs("x", traced("quiet", complete=False, problems=["interrupted"]))
     found = json.loads(bench.call(file, "--json")[1])
     assert (found["schema"], found["label"], found["runs"]) == ("lowlat.description/1", "quiet", 1)
@@ -61,13 +61,13 @@ def test_the_description_in_json_and_markdown(bench: Bench) -> None:
     assert marked.startswith("**quiet on CPUs 2-3, 120 s: ") and "(PARTIAL)" in marked
 
 
-def test_several_runs_are_described_together(bench: Bench) -> None:
+def test_several_runs_are_described_together(bench: ReportBench) -> None:
     _, out = bench.call(*bench.runs("x", *arm("s", BEFORE)))
     assert out.startswith("s on CPUs 2-3, 600 s in 5 runs of 5 boots: noise 100.4 ppm")
 
 
 def test_interrupts_of_other_cpus_are_interrupts_and_what_nobody_traced_has_no_class(
-    bench: Bench,
+    bench: ReportBench,
 ) -> None:
     """The format of the kernel's osnoise tracer."""
     causes = [*TRACED, cause("ipi", "IPI reschedule", 5, 1_000_000)]
@@ -94,7 +94,7 @@ def test_interrupts_of_other_cpus_are_interrupts_and_what_nobody_traced_has_no_c
     ],
 )
 def test_the_worst_second_is_the_noisiest_step_by_its_length(
-    bench: Bench, noise_ns: list[float], worst: float
+    bench: ReportBench, noise_ns: list[float], worst: float
 ) -> None:
     series = {"noise_ns": noise_ns, "gaps": [1, 1, 1], "interrupts": None}
     cpus = [cpu_run(2, 1.0, series=series)]
@@ -104,7 +104,7 @@ def test_the_worst_second_is_the_noisiest_step_by_its_length(
     assert figures["worst_second_ppm", 2] == figures["worst_second_ppm", "all"] == worst
 
 
-def test_the_longest_gaps_have_their_causes_in_order_with_their_times(bench: Bench) -> None:
+def test_the_longest_gaps_have_their_causes_in_order_with_their_times(bench: ReportBench) -> None:
     chain = [
         {"class": "irq", "cause": "local_timer", "time_ns": 2_000},
         {"class": "softirq", "cause": "TIMER", "time_ns": 5_000},
@@ -133,7 +133,7 @@ def test_the_longest_gaps_have_their_causes_in_order_with_their_times(bench: Ben
     assert row[3] == "120" and row[-2:] == ["3", "(0.012)"]
 
 
-def test_of_several_arms_each_that_compares_has_a_row_of_classes(bench: Bench) -> None:
+def test_of_several_arms_each_that_compares_has_a_row_of_classes(bench: ReportBench) -> None:
     (stock,) = bench.runs("s", traced("stock"))
     (tuned,) = bench.runs("t", traced("tuned", boot_id="another"))
     (guest,) = bench.runs("g", traced("guest", emulated=True))
@@ -147,7 +147,7 @@ def test_of_several_arms_each_that_compares_has_a_row_of_classes(bench: Bench) -
     assert lines[at + 1][-2:] == lines[at + 2][-2:] == ["3", "(0.012)"]
 
 
-def test_the_figures_of_one_arm_as_a_table_for_programs(bench: Bench) -> None:
+def test_the_figures_of_one_arm_as_a_table_for_programs(bench: ReportBench) -> None:
     table = bench.folder / "table.csv"
     bench.call(*bench.runs("x", traced("quiet")), "--csv", str(table))
     header, *rows = table.read_text().splitlines()
@@ -156,18 +156,18 @@ def test_the_figures_of_one_arm_as_a_table_for_programs(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("words", [[], ["--against", "after.json"], ["--require", "noise_ppm>=2"]])
-def test_without_a_run_it_says_which_are_missing(bench: Bench, words: list[str]) -> None:
+def test_without_a_run_it_says_which_are_missing(bench: ReportBench, words: list[str]) -> None:
     with pytest.raises(Refused, match="^report: the runs are missing"):
         bench.call(*words)
 
 
 @pytest.mark.parametrize("words", [["--require", "noise_ppm>=2"]])
-def test_what_takes_two_arms_is_refused(bench: Bench, words: list[str]) -> None:
+def test_what_takes_two_arms_is_refused(bench: ReportBench, words: list[str]) -> None:
     with pytest.raises(Refused, match=f"{words[0]}: two sets of runs are needed"):
         bench.call(*bench.runs("x", traced("quiet")), *words)
 
 
-def test_causes_are_in_every_form_of_a_comparison(bench: Bench) -> None:
+def test_causes_are_in_every_form_of_a_comparison(bench: ReportBench) -> None:
     before = arm("s", BEFORE, cpus=[cpu_run(2, 100.0, 1200.0, causes=TRACED)])
     after = arm("t", AFTER, first=1, cpus=[cpu_run(2, 1.0, 10.0, causes=TRACED[1:])])
     result = bench.json(before, after)
@@ -183,7 +183,7 @@ def test_causes_are_in_every_form_of_a_comparison(bench: Bench) -> None:
     assert "cause_ppm@irq: local_timer,ppm,all,200" in Path(table).read_text()
 
 
-def test_a_cause_that_is_gone_keeps_its_row(bench: Bench) -> None:
+def test_a_cause_that_is_gone_keeps_its_row(bench: ReportBench) -> None:
     before = arm("s", BEFORE, cpus=[cpu_run(2, 100.0, 1200.0, causes=TRACED)])
     after = arm("t", AFTER, first=1, cpus=[cpu_run(2, 0.0, 0.0, causes=[])])
     traced_too = [{**run, "attribution": {"observer": "trace"}} for run in after]

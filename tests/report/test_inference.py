@@ -14,8 +14,8 @@ from claims_simulator import dealt
 from lowlat.report.comparison import holm
 from lowlat.report.stats.permutation import Result, infer, smallest_p
 from lowlat.report.stats.samples import Order, TwoSamples
-from report_runs import AFTER, BEFORE, SMALLEST
 from support import needs
+from support.runs import AFTER, BEFORE, SMALLEST
 
 np = needs.module("numpy", "the extra `report` is not installed")
 stats = needs.module("scipy.stats", "the extra `report` is not installed")

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from lowlat.report.stats.samples import Order
-from report_runs import AFTER, BEFORE, Bench, arm
 from support import needs
+from support.runs import AFTER, BEFORE, ReportBench, arm
 
 needs.module("scipy", "the extra `report` is not installed")
 
 
 @pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
-    return Bench(tmp_path, capsys)
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
+    return ReportBench(tmp_path, capsys)
 
 
 def laid_out(order: str) -> Order:
@@ -44,7 +44,7 @@ def at(runs: Sequence[dict[str, Any]], hours: Sequence[int]) -> list[dict[str, A
         ("AAAAABBBBB", 2),
     ],
 )
-def test_a_claim_takes_six_stretches(bench: Bench, order: str, count: int) -> None:
+def test_a_claim_takes_six_stretches(bench: ReportBench, order: str, count: int) -> None:
     assert laid_out(order).count == count
     hours = [[n for n, one in enumerate(order) if one == which] for which in "AB"]
     result = bench.json(at(arm("s", BEFORE), hours[0]), at(arm("t", AFTER), hours[1]))
@@ -55,18 +55,18 @@ def test_a_claim_takes_six_stretches(bench: Bench, order: str, count: int) -> No
         assert {(e["ci95"], e["p"]) for e in result["endpoints"]} == {(None, None)}
 
 
-def test_the_order_is_that_of_the_times_not_of_the_files(bench: Bench) -> None:
+def test_the_order_is_that_of_the_times_not_of_the_files(bench: ReportBench) -> None:
     turns = bench.json(arm("s", BEFORE)[::-1], arm("t", AFTER, first=1)[::-1])
     assert turns["verdict"] == "reduced"
 
 
-def test_boots_that_start_together_are_turns(bench: Bench) -> None:
+def test_boots_that_start_together_are_turns(bench: ReportBench) -> None:
     assert bench.json(arm("s", BEFORE), arm("t", AFTER))["verdict"] == "reduced"
     assert Order((0.5, 2.5, 4.5), (0.5, 2.5, 4.5)).takes_turns
     assert not Order((2.0,) * 5, (7.0,) * 5).takes_turns
 
 
-def test_nothing_is_claimed_without_an_order(bench: Bench) -> None:
+def test_nothing_is_claimed_without_an_order(bench: ReportBench) -> None:
     unread = [{**run, "started": "yesterday"} for run in arm("t", AFTER)]
     for sides in (
         (arm("s", BEFORE, step=0), arm("t", AFTER, step=0)),
@@ -77,7 +77,7 @@ def test_nothing_is_claimed_without_an_order(bench: Bench) -> None:
         assert "the order of the boots is not known" in result["why"]
 
 
-def test_a_trend_is_no_change_and_hides_none(bench: Bench) -> None:
+def test_a_trend_is_no_change_and_hides_none(bench: ReportBench) -> None:
     """In a campaign with turns, each boot is 5 % below the previous one; the second case adds a
     real change."""
     wanders = [100 * 0.95**n * (1.001 if n % 2 else 1) for n in range(10)]

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from lowlat.report.pace import steps
-from report_runs import AFTER, BEFORE, Bench, arm, cpu_run, document, endpoint
+from support.runs import AFTER, BEFORE, ReportBench, arm, cpu_run, document, endpoint
 
 
 @pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
-    return Bench(tmp_path, capsys)
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
+    return ReportBench(tmp_path, capsys)
 
 
 def paced(name: str, noise: tuple[float, ...], readings: int, first: int = 0) -> list[Any]:
@@ -27,7 +27,7 @@ def paced(name: str, noise: tuple[float, ...], readings: int, first: int = 0) ->
     return runs
 
 
-def test_less_noise_on_a_slower_cpu_is_told_beside_the_finding(bench: Bench) -> None:
+def test_less_noise_on_a_slower_cpu_is_told_beside_the_finding(bench: ReportBench) -> None:
     result = bench.json(paced("s", BEFORE, 80_000), paced("t", AFTER, 40_000, first=1))
     assert endpoint(result, "pace_p50")["ratio"] == 2.0
     assert endpoint(result, "pace_p1", 2)["after"] == 20_000
@@ -35,7 +35,7 @@ def test_less_noise_on_a_slower_cpu_is_told_beside_the_finding(bench: Bench) -> 
     assert "noise fell 2 times, but the CPU runs 2 times slower (pace_p50)" in result["why"]
 
 
-def test_a_pace_that_varies_as_paces_do_is_no_news(bench: Bench) -> None:
+def test_a_pace_that_varies_as_paces_do_is_no_news(bench: ReportBench) -> None:
     result = bench.json(paced("s", BEFORE, 80_000), paced("t", AFTER, 76_000, first=1))
     assert "slower" not in json.dumps(result)
 
@@ -76,7 +76,7 @@ def test_steps_of_known_size_are_found(paces: list[float], found: list[tuple[int
     assert [(one.begin_s, one.ratio) for one in steps(ends, paces)] == found
 
 
-def test_a_step_is_named_with_its_cpu_and_time(bench: Bench) -> None:
+def test_a_step_is_named_with_its_cpu_and_time(bench: ReportBench) -> None:
     slowed = stepped("stock", [100.0] * 12 + [50.0] * 8)
     words = "CPU 2: the pace fell 2.0 times at 12 s; the frequency was not readable"
     (path,) = bench.runs("r", slowed)
@@ -95,14 +95,14 @@ def test_a_step_is_named_with_its_cpu_and_time(bench: Bench) -> None:
     ],
 )
 def test_a_step_has_the_frequency_beside_it(
-    bench: Bench, power: dict[str, Any], words: str
+    bench: ReportBench, power: dict[str, Any], words: str
 ) -> None:
     (path,) = bench.runs("r", stepped("stock", [100.0] * 4 + [50.0] * 4, **power))
     (flag,) = json.loads(bench.call(path, "--json")[1])["flags"]
     assert "fell 2.0 times at 4 s; " in flag and words in flag
 
 
-def test_a_pace_that_never_rests_is_told_in_short(bench: Bench) -> None:
+def test_a_pace_that_never_rests_is_told_in_short(bench: ReportBench) -> None:
     (path,) = bench.runs("r", stepped("stock", ([100.0] * 3 + [50.0] * 3) * 4))
     (flag,) = json.loads(bench.call(path, "--json")[1])["flags"]
     assert "fell 2.0 times at 3 s, rose 2.0 times at 6 s, fell 2.0 times at 9 s and changed" in flag

@@ -14,7 +14,7 @@ import pytest
 from lowlat.base.errors import Refused, Unmet
 from lowlat.measure.run_file import read_run
 from lowlat.measure.tools import stress_ng
-from report_runs import DATA, OSLAT_TEXT, STRESS, Bench, arm, cpu_run, document, endpoint
+from support.runs import DATA, OSLAT_TEXT, STRESS, ReportBench, arm, cpu_run, document, endpoint
 from support.waits import GUARD_S
 
 CONTRACT = ["schema", "verdict", "why", "boots", "emulated", "endpoints", "not_in_effect", "flags"]
@@ -25,14 +25,14 @@ DURATIONS = ("noise_ppm", "events_per_s@", "tw_", "max_ns", "oslat_")
 
 
 @pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
-    return Bench(tmp_path, capsys)
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
+    return ReportBench(tmp_path, capsys)
 
 
 # The contract
 
 
-def test_contract_keys_in_order(bench: Bench) -> None:
+def test_contract_keys_in_order(bench: ReportBench) -> None:
     result = bench.json([document("stock", 236.0)], [document("tuned", 4.0)])
     assert list(result) == CONTRACT
     assert result["schema"] == "lowlat.report/1"
@@ -41,7 +41,7 @@ def test_contract_keys_in_order(bench: Bench) -> None:
     assert {(e["ci95"], e["p"]) for e in result["endpoints"]} == {(None, None)}
 
 
-def test_all_endpoints_of_the_contract_per_cpu_and_in_total(bench: Bench) -> None:
+def test_all_endpoints_of_the_contract_per_cpu_and_in_total(bench: ReportBench) -> None:
     result = bench.json([document("stock", 236.0)], [document("tuned", 4.0)])
     names = ["noise_ppm", "tw_p99.99_ns", "tw_p99.9999_ns", "interrupts_per_s"]
     names += [f"events_per_s@{level}" for level in ("100ns", "1us", "10us", "100us")]
@@ -53,7 +53,7 @@ def test_all_endpoints_of_the_contract_per_cpu_and_in_total(bench: Bench) -> Non
     ]
 
 
-def test_sources_softirqs_oslat_and_throughput_are_there_too(bench: Bench) -> None:
+def test_sources_softirqs_oslat_and_throughput_are_there_too(bench: ReportBench) -> None:
     result = bench.json([document("stock", 200.0)], [document("tuned", 4.0)])
     assert endpoint(result, "interrupts_per_s@LOC")["ratio"] == pytest.approx(50)
     assert endpoint(result, "interrupts_per_s@24", 3)["after"] == 1.0
@@ -65,7 +65,7 @@ def test_sources_softirqs_oslat_and_throughput_are_there_too(bench: Bench) -> No
 # The figures
 
 
-def test_total_is_the_mean_over_cpus_and_the_largest_maximum(bench: Bench) -> None:
+def test_total_is_the_mean_over_cpus_and_the_largest_maximum(bench: ReportBench) -> None:
     cpus = [cpu_run(2, 1.0, max_ns=100), cpu_run(3, 4.0, max_ns=700)]
     result = bench.json([document("stock", 10.0)], [document("tuned", 0, cpus=cpus)])
     assert endpoint(result, "interrupts_per_s")["after"] == 2.5
@@ -73,7 +73,7 @@ def test_total_is_the_mean_over_cpus_and_the_largest_maximum(bench: Bench) -> No
     assert endpoint(result, "max_ns")["after"] == 700
 
 
-def test_several_runs_are_boots_and_their_mean_counts(bench: Bench) -> None:
+def test_several_runs_are_boots_and_their_mean_counts(bench: ReportBench) -> None:
     """Counted events have the arithmetic mean, which is the count over the whole time; all other
     figures have the geometric mean, whose ratios are tested."""
     before = [document(f"s{n}", n, n) for n in (100.0, 400.0, 200.0)]
@@ -90,7 +90,7 @@ def test_several_runs_are_boots_and_their_mean_counts(bench: Bench) -> None:
     assert "5 boots" in result["why"]
 
 
-def test_runs_of_one_boot_nest_in_it(bench: Bench) -> None:
+def test_runs_of_one_boot_nest_in_it(bench: ReportBench) -> None:
     after = [document(f"t{n}", n, boot_id="same") for n in (1.0, 3.0)] + [document("t", 10.0)]
     result = bench.json([document("stock", 12.0)], after)
     # Boot "same" counts as 2, and the other as 10.
@@ -99,21 +99,21 @@ def test_runs_of_one_boot_nest_in_it(bench: Bench) -> None:
     assert any("share a boot" in flag for flag in result["flags"])
 
 
-def test_zero_after_has_no_ratio_and_without_a_test_no_bound(bench: Bench) -> None:
+def test_zero_after_has_no_ratio_and_without_a_test_no_bound(bench: ReportBench) -> None:
     result = bench.json([document("stock", 250.0)], [document("t0", 0.0), document("t1", 0.0)])
     total = endpoint(result, "interrupts_per_s")
     assert (total["ratio"], total["ratio_at_least"]) == (None, None)
     assert total["counts"] == [60_000, 0]
 
 
-def test_zero_in_some_boots_after_is_no_zero(bench: Bench) -> None:
+def test_zero_in_some_boots_after_is_no_zero(bench: ReportBench) -> None:
     after = [document(f"t{n}", rate) for n, rate in enumerate((0.0, 0.0, 0.5))]
     result = bench.json([document("stock", 250.0)], after)
     found = endpoint(result, "interrupts_per_s")
     assert (found["after"], found["ratio_at_least"]) == (pytest.approx(0.5 / 3), None)
 
 
-def test_zero_before(bench: Bench) -> None:
+def test_zero_before(bench: ReportBench) -> None:
     result = bench.json([document("stock", 0.0)], [document("tuned", 5.0)])
     assert endpoint(result, "interrupts_per_s")["ratio"] == 0.0
     both = bench.json([document("stock", 0.0)], [document("tuned", 0.0)])
@@ -121,7 +121,7 @@ def test_zero_before(bench: Bench) -> None:
     assert (found["ratio"], found["ratio_at_least"]) == (None, None)
 
 
-def test_unknown_figures_are_left_out(bench: Bench) -> None:
+def test_unknown_figures_are_left_out(bench: ReportBench) -> None:
     cpus = [cpu_run(2, 4.0, switches_per_s=None), cpu_run(3, 4.0)]
     result = bench.json([document("stock", 100.0)], [document("tuned", 0, cpus=cpus)])
     assert [e["cpu"] for e in result["endpoints"] if e["name"] == "switches_per_s"] == [3]
@@ -130,7 +130,7 @@ def test_unknown_figures_are_left_out(bench: Bench) -> None:
 # Emulation
 
 
-def test_emulation_leaves_out_every_duration_and_says_so_once(bench: Bench) -> None:
+def test_emulation_leaves_out_every_duration_and_says_so_once(bench: ReportBench) -> None:
     result = bench.json(
         [document("stock", 236.0, emulated=True)], [document("tuned", 4.0, emulated=True)]
     )
@@ -140,7 +140,7 @@ def test_emulation_leaves_out_every_duration_and_says_so_once(bench: Bench) -> N
     assert sum("no durations are reported" in flag for flag in result["flags"]) == 1
 
 
-def test_emulated_against_real_is_refused(bench: Bench) -> None:
+def test_emulated_against_real_is_refused(bench: ReportBench) -> None:
     result = bench.json([document("stock", 236.0, emulated=True)], [document("tuned", 4.0)])
     assert list(result) == CONTRACT
     assert (result["verdict"], result["endpoints"]) == ("refused", [])
@@ -150,7 +150,7 @@ def test_emulated_against_real_is_refused(bench: Bench) -> None:
 # Comparability
 
 
-def test_no_common_cpu_is_refused(bench: Bench) -> None:
+def test_no_common_cpu_is_refused(bench: ReportBench) -> None:
     after = document("tuned", 0, cpus=[cpu_run(1, 4.0)])
     result = bench.json([document("stock", 236.0)], [after])
     assert result["verdict"] == "refused"
@@ -158,14 +158,14 @@ def test_no_common_cpu_is_refused(bench: Bench) -> None:
     assert "Not comparable: " in bench.call(*_arms(bench, document("stock", 2.0), after))[1]
 
 
-def test_only_common_cpus_are_compared(bench: Bench) -> None:
+def test_only_common_cpus_are_compared(bench: ReportBench) -> None:
     cpus = [cpu_run(n, 4.0 * n) for n in (1, 2, 3)]
     result = bench.json([document("stock", 236.0)], [document("tuned", 0, cpus=cpus)])
     assert endpoint(result, "interrupts_per_s")["after"] == 10.0
     assert any("measured CPUs differ" in flag for flag in result["flags"])
 
 
-def test_a_primary_that_is_not_known_is_refused(bench: Bench) -> None:
+def test_a_primary_that_is_not_known_is_refused(bench: ReportBench) -> None:
     cpus = [cpu_run(2, 4.0, noise_ppm=None), cpu_run(3, 4.0)]
     result = bench.json([document("stock", 236.0)], [document("tuned", 0, cpus=cpus)])
     assert (result["verdict"], result["endpoints"]) == ("refused", [])
@@ -192,7 +192,7 @@ def test_a_primary_that_is_not_known_is_refused(bench: Bench) -> None:
     ],
 )
 def test_what_weakens_a_comparison_is_flagged(
-    bench: Bench, changes: dict[str, Any], words: str
+    bench: ReportBench, changes: dict[str, Any], words: str
 ) -> None:
     plain = bench.json([document("stock", 236.0)], [document("tuned", 4.0)])
     assert not any(words in flag for flag in plain["flags"])
@@ -200,7 +200,7 @@ def test_what_weakens_a_comparison_is_flagged(
     assert any(words in flag for flag in result["flags"]), result["flags"]
 
 
-def test_differing_stress_ng_leaves_throughput_out(bench: Bench) -> None:
+def test_differing_stress_ng_leaves_throughput_out(bench: ReportBench) -> None:
     tuned = document("tuned", 4.0)
     tuned["loads"][0]["output"] = STRESS.replace("0.15.06", "0.17.06")
     result = bench.json([document("stock", 236.0)], [tuned])
@@ -208,7 +208,7 @@ def test_differing_stress_ng_leaves_throughput_out(bench: Bench) -> None:
     assert not [e for e in result["endpoints"] if e["name"].startswith("bogo_ops")]
 
 
-def test_a_load_that_failed_is_flagged(bench: Bench) -> None:
+def test_a_load_that_failed_is_flagged(bench: ReportBench) -> None:
     tuned = document("tuned", 4.0)
     tuned["loads"][0]["exit"] = 2
     result = bench.json([document("stock", 236.0)], [tuned])
@@ -216,7 +216,7 @@ def test_a_load_that_failed_is_flagged(bench: Bench) -> None:
     assert words in result["flags"]
 
 
-def test_differing_oslat_is_left_out(bench: Bench) -> None:
+def test_differing_oslat_is_left_out(bench: ReportBench) -> None:
     tuned = document("tuned", 4.0)
     tuned["oslat"]["output"] = OSLAT_TEXT.replace("V 2.40", "V 2.90")
     result = bench.json([document("stock", 236.0)], [tuned])
@@ -224,7 +224,7 @@ def test_differing_oslat_is_left_out(bench: Bench) -> None:
     assert not [e for e in result["endpoints"] if e["name"].startswith("oslat")]
 
 
-def test_rates_below_the_threshold_are_left_out(bench: Bench) -> None:
+def test_rates_below_the_threshold_are_left_out(bench: ReportBench) -> None:
     runs = [document(name, 4.0, threshold_ns=1000) for name in ("stock", "tuned")]
     result = bench.json(runs[:1], runs[1:])
     names = {e["name"] for e in result["endpoints"]}
@@ -232,7 +232,7 @@ def test_rates_below_the_threshold_are_left_out(bench: Bench) -> None:
     assert "events_per_s@1us" in names
 
 
-def test_an_unknown_machine_is_not_another(bench: Bench) -> None:
+def test_an_unknown_machine_is_not_another(bench: ReportBench) -> None:
     host: Any = {"host": {"arch": "x86_64", "processor": "A 1"}}
     before = arm("s", [100.0, 101.0, 99.0, 102.0, 98.0])
     after = arm("t", [50.0, 51.0, 49.0, 52.0, 48.0], first=1, **host)
@@ -242,7 +242,7 @@ def test_an_unknown_machine_is_not_another(bench: Bench) -> None:
     assert result["why"].endswith("no test is made: the machines differ")
 
 
-def test_lists_of_runs_after_add_up(bench: Bench) -> None:
+def test_lists_of_runs_after_add_up(bench: ReportBench) -> None:
     files = bench.runs("a", document("tuned", 4.0), document("tuned", 6.0, boot_id="other"))
     base = bench.runs("b", document("stock", 236.0))
     one = bench.call(*base, "--against", *files, "--json")[1]
@@ -251,13 +251,13 @@ def test_lists_of_runs_after_add_up(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("value", [1e-320, 1e300, -1.0])
-def test_figures_that_nothing_measures_are_refused(bench: Bench, value: float) -> None:
+def test_figures_that_nothing_measures_are_refused(bench: ReportBench, value: float) -> None:
     with pytest.raises(Refused, match="noise_ppm: a number, zero or above, is expected"):
         cpus = [cpu_run(2, 4.0, noise_ppm=value), cpu_run(3, 4.0)]
         bench.json([document("stock", 236.0)], [document("tuned", 4.0, cpus=cpus)])
 
 
-def test_a_tool_that_did_not_run_has_no_differing_version(bench: Bench) -> None:
+def test_a_tool_that_did_not_run_has_no_differing_version(bench: ReportBench) -> None:
     tuned = document("tuned", 4.0, loads=[], oslat=None)
     result = bench.json([document("stock", 236.0)], [tuned])
     assert not any("versions differ" in flag for flag in result["flags"])
@@ -272,7 +272,7 @@ def _verify(state: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("state", ["ignored-by-kernel", "not-applied", "undone", "overridden"])
-def test_lost_settings_are_named(bench: Bench, state: str) -> None:
+def test_lost_settings_are_named(bench: ReportBench, state: str) -> None:
     file = bench.write("verify.json", _verify(state))
     result = bench.json([document("s", 9.0)], [document("t", 4.0)], "--verify", file)
     why = f"{state}: planned 2-3, in effect nothing (empty)"
@@ -280,7 +280,7 @@ def test_lost_settings_are_named(bench: Bench, state: str) -> None:
 
 
 @pytest.mark.parametrize("state", ["effective", "not-planned", "unverifiable"])
-def test_settings_in_effect_are_not(bench: Bench, state: str) -> None:
+def test_settings_in_effect_are_not(bench: ReportBench, state: str) -> None:
     file = bench.write("verify.json", _verify(state))
     result = bench.json([document("s", 9.0)], [document("t", 4.0)], "--verify", file)
     assert result["not_in_effect"] == []
@@ -288,14 +288,14 @@ def test_settings_in_effect_are_not(bench: Bench, state: str) -> None:
     assert named == (state == "unverifiable")
 
 
-def test_cpus_the_kernel_did_not_isolate(bench: Bench) -> None:
+def test_cpus_the_kernel_did_not_isolate(bench: ReportBench) -> None:
     after = document("t", 4.0, isolated="2", cmdline="quiet isolcpus=2-3")
     _, out = bench.call(*_arms(bench, document("s", 90.0), after))
     assert "Not in effect: isolcpus: CPU 3 measured after, but not isolated" in out
     assert out.splitlines()[0].startswith("Noise on the measured CPUs")
 
 
-def test_cpus_nobody_wanted_isolated_are_not_missing(bench: Bench) -> None:
+def test_cpus_nobody_wanted_isolated_are_not_missing(bench: ReportBench) -> None:
     _, out = bench.call(*_arms(bench, document("s", 90.0), document("t", 4.0, isolated="")))
     assert "Not in effect" not in out and out.startswith("Noise on the measured CPUs")
 
@@ -303,11 +303,11 @@ def test_cpus_nobody_wanted_isolated_are_not_missing(bench: Bench) -> None:
 # The text
 
 
-def _arms(bench: Bench, before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+def _arms(bench: ReportBench, before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     return [*bench.runs("b", before), "--against", *bench.runs("a", after)]
 
 
-def test_text_says_the_finding_first_and_fits_a_screen(bench: Bench) -> None:
+def test_text_says_the_finding_first_and_fits_a_screen(bench: ReportBench) -> None:
     before, after = (document(n, e, emulated=True) for n, e in (("stock", 236.1), ("tuned", 3.8)))
     _, out = bench.call(*_arms(bench, before, after))
     lines = out.splitlines()
@@ -335,7 +335,7 @@ def test_text_says_the_finding_first_and_fits_a_screen(bench: Bench) -> None:
     ],
 )
 def test_few_events_are_told_as_counts_and_a_ratio_has_their_digits(
-    bench: Bench, before: float, after: float, words: str, ratio: str
+    bench: ReportBench, before: float, after: float, words: str, ratio: str
 ) -> None:
     runs = (document(n, e, emulated=True) for n, e in (("s", before), ("t", after)))
     lines = bench.call(*_arms(bench, *runs))[1].splitlines()
@@ -344,7 +344,7 @@ def test_few_events_are_told_as_counts_and_a_ratio_has_their_digits(
     assert row.split()[-1] == ratio
 
 
-def test_many_cpus_show_the_worst(bench: Bench) -> None:
+def test_many_cpus_show_the_worst(bench: ReportBench) -> None:
     cpus = [cpu_run(n, 4.0, float(n)) for n in range(2, 40)]
     runs = (document(name, 0, cpus=cpus, isolated="2-39") for name in ("s", "t"))
     _, out = bench.call(*_arms(bench, *runs))
@@ -353,13 +353,13 @@ def test_many_cpus_show_the_worst(bench: Bench) -> None:
     assert "\n31 " not in out
 
 
-def test_foreign_text_cannot_move_the_cursor_or_become_markup(bench: Bench) -> None:
+def test_foreign_text_cannot_move_the_cursor_or_become_markup(bench: ReportBench) -> None:
     arms = _arms(bench, document("s", 9.0), document("t", 4.0, problems=["a\n\x1b[2Jb <x>|"]))
     assert "a ?[2Jb <x>|" in bench.call(*arms)[1]
     assert "a ?\\[2Jb \\<x>\\|" in bench.call(*arms, "--markdown")[1]
 
 
-def test_markdown_is_a_headline_tables_and_notes(bench: Bench) -> None:
+def test_markdown_is_a_headline_tables_and_notes(bench: ReportBench) -> None:
     _, out = bench.call(*_arms(bench, document("s", 90.0), document("t", 4.0)), "--markdown")
     assert out.startswith("**Noise on the isolated CPUs: 100.0 ppm (0.010 %) in s, ")
     assert "| mean of CPUs 2-3 | s | t | ratio |\n| --- | ---: | ---: | ---: |" in out
@@ -370,7 +370,9 @@ def test_markdown_is_a_headline_tables_and_notes(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("require", ["interrupts_per_s>=2", "noise_ppm >= 0.1", "max_ns>=0.5"])
-def test_a_gate_without_a_bound_is_missed_after_the_report(bench: Bench, require: str) -> None:
+def test_a_gate_without_a_bound_is_missed_after_the_report(
+    bench: ReportBench, require: str
+) -> None:
     """Whatever the ratio is, a single boot gives no bound."""
     arms = _arms(bench, document("s", 200.0), document("t", 4.0, 0.0))
     with pytest.raises(Unmet, match="--require not met: .*there is no bound of it: 1 boot each"):
@@ -378,7 +380,7 @@ def test_a_gate_without_a_bound_is_missed_after_the_report(bench: Bench, require
     assert json.loads(bench.printed.out)["schema"] == "lowlat.report/1"
 
 
-def test_a_gate_on_what_emulation_leaves_out_is_refused(bench: Bench) -> None:
+def test_a_gate_on_what_emulation_leaves_out_is_refused(bench: ReportBench) -> None:
     arms = _arms(bench, *(document(n, 4.0, emulated=True) for n in "st"))
     with pytest.raises(Refused, match="noise_ppm is not in the report of 't'") as caught:
         bench.call(*arms, "--require", "noise_ppm>=2")
@@ -386,7 +388,7 @@ def test_a_gate_on_what_emulation_leaves_out_is_refused(bench: Bench) -> None:
     assert "one of interrupts_per_s" in str(caught.value)
 
 
-def test_a_gate_on_runs_that_cannot_be_compared_is_missed(bench: Bench) -> None:
+def test_a_gate_on_runs_that_cannot_be_compared_is_missed(bench: ReportBench) -> None:
     arms = _arms(bench, document("s", 4.0, emulated=True), document("t", 4.0))
     with pytest.raises(Unmet, match="noise_ppm>=2, but the runs cannot be compared: some runs"):
         bench.call(*arms, "--require", "noise_ppm>=2")
@@ -396,7 +398,9 @@ def test_a_gate_on_runs_that_cannot_be_compared_is_missed(bench: Bench) -> None:
     "require",
     ["noise_ppm", "noise_ppm>=", "noise_ppm>=-1", "noise_ppm>=nan", "x>=1", "noise>1", ""],
 )
-def test_a_malformed_gate_is_refused_before_anything_is_printed(bench: Bench, require: str) -> None:
+def test_a_malformed_gate_is_refused_before_anything_is_printed(
+    bench: ReportBench, require: str
+) -> None:
     arms = _arms(bench, document("s", 200.0), document("t", 4.0))
     with pytest.raises(Refused) as caught:
         bench.call(*arms, "--require", require)
@@ -473,7 +477,7 @@ BAD: dict[str, tuple[object, str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_run_is_refused_in_one_line(bench: Bench, name: str) -> None:
+def test_a_bad_run_is_refused_in_one_line(bench: ReportBench, name: str) -> None:
     content, words = BAD[name]
     good = bench.write("good.json", document("good", 4.0))
     bad = bench.write("bad.json", content)
@@ -487,7 +491,7 @@ def test_a_bad_run_is_refused_in_one_line(bench: Bench, name: str) -> None:
         assert "\n" not in str(caught.value)
 
 
-def test_missing_files_folders_and_binaries_are_refused(bench: Bench, tmp_path: Path) -> None:
+def test_missing_files_folders_and_binaries_are_refused(bench: ReportBench, tmp_path: Path) -> None:
     good = bench.write("good.json", document("good", 4.0))
     binary = tmp_path / "binary.json"
     binary.write_bytes(b"\xff\xfe\x00\x80")
@@ -499,7 +503,7 @@ def test_missing_files_folders_and_binaries_are_refused(bench: Bench, tmp_path: 
         bench.call(good, "--against", after, "--verify", good)
 
 
-def test_a_run_given_twice_is_refused(bench: Bench) -> None:
+def test_a_run_given_twice_is_refused(bench: ReportBench) -> None:
     run = bench.write("run.json", document("run", 4.0))
     again = f"{bench.folder}/../{bench.folder.name}/run.json"
     other = bench.write("other.json", document("other", 4.0))
@@ -526,7 +530,7 @@ def test_a_run_given_twice_is_refused(bench: Bench) -> None:
         ["good.json", "--against", "after.json", "--json", "--markdown"],
     ],
 )
-def test_the_command_line_refuses_with_one_line(bench: Bench, words: list[str]) -> None:
+def test_the_command_line_refuses_with_one_line(bench: ReportBench, words: list[str]) -> None:
     bench.write("good.json", document("good", 4.0))
     bench.write("after.json", document("after", 4.0))
     bench.write("bad.json", "{")
@@ -538,7 +542,7 @@ def test_the_command_line_refuses_with_one_line(bench: Bench, words: list[str]) 
     assert len(ended.stderr.splitlines()) == 1
 
 
-def test_the_command_line_has_status_1_for_a_missed_gate(bench: Bench) -> None:
+def test_the_command_line_has_status_1_for_a_missed_gate(bench: ReportBench) -> None:
     bench.write("good.json", document("good", 4.0))
     bench.write("after.json", document("after", 4.0))
     words = ["good.json", "--against", "after.json", "--require", "noise_ppm>=2"]
@@ -554,7 +558,7 @@ def test_the_command_line_has_status_1_for_a_missed_gate(bench: Bench) -> None:
     )
 
 
-def test_a_run_keeps_what_it_read(bench: Bench) -> None:
+def test_a_run_keeps_what_it_read(bench: ReportBench) -> None:
     run = read_run(Path(bench.write("run.json", document("stock", 4.0))))
     assert str(run.measured) == "2-3"
     assert (run.cpu(3).interrupts_per_s or {})["LOC"] == 3.0
@@ -564,7 +568,7 @@ def test_a_run_keeps_what_it_read(bench: Bench) -> None:
     assert (run.cpu(2).causes, run.harness) == (None, "0.1.0")
 
 
-def test_a_run_keeps_causes_and_work(bench: Bench) -> None:
+def test_a_run_keeps_causes_and_work(bench: ReportBench) -> None:
     cause = {"class": "irq", "cause": "local_timer", "events": 4, "time_ns": 900, "more": "x"}
     cpus = [cpu_run(2, 4.0, causes=[cause])]
     work = [{"kind": "usleep", "samples": 5}, {"kind": "throughput", "samples": 5, "mean": 9.5}]
@@ -579,7 +583,7 @@ def test_a_run_keeps_causes_and_work(bench: Bench) -> None:
 # Recorded output
 
 
-def test_a_recorded_run_of_the_harness(bench: Bench) -> None:
+def test_a_recorded_run_of_the_harness(bench: ReportBench) -> None:
     recorded = str(DATA / "harness.json")
     again = bench.write("again.json", Path(recorded).read_text())
     run = read_run(Path(recorded))
@@ -621,7 +625,7 @@ times:
 
 
 @pytest.mark.parametrize("option", ["--html", "--csv"])
-def test_no_run_is_overwritten(bench: Bench, option: str) -> None:
+def test_no_run_is_overwritten(bench: ReportBench, option: str) -> None:
     before = bench.runs("before", document("stock", 236.0))
     after = bench.runs("after", document("tuned", 4.0))
     kept = {path: Path(path).read_bytes() for path in (*before, *after)}
@@ -634,14 +638,14 @@ def test_no_run_is_overwritten(bench: Bench, option: str) -> None:
 
 @pytest.mark.parametrize("option", ["--html", "--csv"])
 @pytest.mark.parametrize("name", ["", "-"])
-def test_a_file_without_a_name_is_refused(bench: Bench, option: str, name: str) -> None:
+def test_a_file_without_a_name_is_refused(bench: ReportBench, option: str, name: str) -> None:
     before = bench.runs("before", document("stock", 236.0))
     after = bench.runs("after", document("tuned", 4.0))
     with pytest.raises(Refused, match=f"{option} '{name}': not a file"):
         bench.call(*before, "--against", *after, option, name)
 
 
-def test_page_and_table_are_two_files(bench: Bench) -> None:
+def test_page_and_table_are_two_files(bench: ReportBench) -> None:
     before = bench.runs("before", document("stock", 236.0))
     after = bench.runs("after", document("tuned", 4.0))
     one = f"{before[0]}.out"
@@ -650,7 +654,7 @@ def test_page_and_table_are_two_files(bench: Bench) -> None:
     assert not Path(one).exists()
 
 
-def test_what_only_a_guests_init_reads_is_no_part_of_the_line(bench: Bench) -> None:
+def test_what_only_a_guests_init_reads_is_no_part_of_the_line(bench: ReportBench) -> None:
     before, after = (
         document(
             name,

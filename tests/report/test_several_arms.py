@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 
 from lowlat.base.errors import Refused, Unmet
-from report_runs import AFTER, BEFORE, SMALLEST, Bench, arm, document, endpoint
 from support import needs
+from support.runs import AFTER, BEFORE, SMALLEST, ReportBench, arm, document, endpoint
 
 needs.module("scipy", "the extra `report` is not installed")
 
 
 @pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
-    return Bench(tmp_path, capsys)
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
+    return ReportBench(tmp_path, capsys)
 
 
-def arms(bench: Bench, *more: str) -> list[str]:
+def arms(bench: ReportBench, *more: str) -> list[str]:
     poll = bench.runs("p", *arm("p", [value / 100 for value in AFTER], first=1))
     same = bench.runs("q", *arm("q", BEFORE[::-1], first=1))
     files = [
@@ -33,7 +33,7 @@ def arms(bench: Bench, *more: str) -> list[str]:
     return [*files, "--arm", "poll", *poll, "--arm", "same", *same, *more]
 
 
-def test_each_arm_against_the_first_with_adjusted_p(bench: Bench) -> None:
+def test_each_arm_against_the_first_with_adjusted_p(bench: ReportBench) -> None:
     status, out = bench.call(*arms(bench, "--json"))
     result = json.loads(out)
     assert status == 0
@@ -50,7 +50,7 @@ def test_each_arm_against_the_first_with_adjusted_p(bench: Bench) -> None:
 
 
 def several(
-    bench: Bench, count: int, before: Sequence[float], after: Sequence[float]
+    bench: ReportBench, count: int, before: Sequence[float], after: Sequence[float]
 ) -> list[dict[str, Any]]:
     """The reports of this many equal arms."""
     words = bench.runs("b", *arm("s", before, step=1))
@@ -62,7 +62,7 @@ def several(
     return [one["report"] for one in json.loads(out)["arms"]]
 
 
-def test_what_is_no_change_among_several_arms_excludes_nothing(bench: Bench) -> None:
+def test_what_is_no_change_among_several_arms_excludes_nothing(bench: ReportBench) -> None:
     """Tested alone, each of the first three would be a finding, with an interval beyond 1."""
     words = bench.runs("b", *arm("s", [100, 104, 97, 102, 99]))
     for n, noise in enumerate(
@@ -82,7 +82,7 @@ def test_what_is_no_change_among_several_arms_excludes_nothing(bench: Bench) -> 
     assert "an interval that excludes 1 may be no finding" in bench.call(*words)[1]
 
 
-def test_too_many_arms_for_five_boots(bench: Bench) -> None:
+def test_too_many_arms_for_five_boots(bench: ReportBench) -> None:
     """Seven arms at 2/252 each exceed 5 %, however clear the change: no test is possible."""
     for report in several(bench, 7, BEFORE, AFTER):
         assert report["verdict"] == "descriptive-only"
@@ -93,21 +93,21 @@ def test_too_many_arms_for_five_boots(bench: Bench) -> None:
     assert {report["verdict"] for report in several(bench, 6, BEFORE, AFTER)} == {"reduced"}
 
 
-def test_seventeen_arms_of_six_boots(bench: Bench) -> None:
+def test_seventeen_arms_of_six_boots(bench: ReportBench) -> None:
     """One arm for each setting that can be left out: six boots an arm suffice for a test."""
     (report, *_) = several(bench, 17, (*BEFORE, 101.0), (*AFTER, 50.0))
     assert report["verdict"] == "reduced"
     assert endpoint(report, "noise_ppm")["p"] == pytest.approx(17 * 2 / 924)
 
 
-def test_more_boots_of_the_first_arm_serve_all_others(bench: Bench) -> None:
+def test_more_boots_of_the_first_arm_serve_all_others(bench: ReportBench) -> None:
     """Twenty boots before and five of each of eight arms."""
     (report, *_) = several(bench, 8, BEFORE * 4, AFTER)
     assert (report["verdict"], report["boots"]) == ("reduced", {"before": 20, "after": 5})
     assert endpoint(report, "noise_ppm")["p"] == pytest.approx(8 * 2 / 10_000)
 
 
-def test_arms_in_one_table(bench: Bench) -> None:
+def test_arms_in_one_table(bench: ReportBench) -> None:
     _, out = bench.call(*arms(bench))
     lines = out.splitlines()
     assert (
@@ -121,7 +121,7 @@ def test_arms_in_one_table(bench: Bench) -> None:
     assert "| s | boots | noise, of the time | ratio | 95 % | p | verdict |" in marked
 
 
-def test_kernels_of_different_hz_are_arms(bench: Bench) -> None:
+def test_kernels_of_different_hz_are_arms(bench: ReportBench) -> None:
     """The tick rate is a choice like any other: each arm has it in its name, and is tested."""
     ticks = [arm("k", BEFORE, first=0, host={"hz": 250})]
     for hz, entries in ((1000, [4 * one for one in BEFORE]), (100, AFTER)):
@@ -146,7 +146,7 @@ def test_kernels_of_different_hz_are_arms(bench: Bench) -> None:
         assert "Linux 6.12.9-amd64, HZ=250" in bench.call(files[0], form)[1]
 
 
-def test_a_gate_for_one_arm_or_for_all(bench: Bench) -> None:
+def test_a_gate_for_one_arm_or_for_all(bench: ReportBench) -> None:
     assert bench.call(*arms(bench, "--require", "poll:noise_ppm>=150"))[0] == 0
     with pytest.raises(Unmet, match="t: noise_ppm>=150.*same: noise_ppm>=150"):
         bench.call(*arms(bench, "--require", "noise_ppm>=150"))
@@ -160,7 +160,7 @@ def test_a_gate_for_one_arm_or_for_all(bench: Bench) -> None:
     assert (caught.value.status, bench.printed.out) == (2, "")
 
 
-def test_a_gate_for_an_arm_takes_the_low_end_of_its_interval(bench: Bench) -> None:
+def test_a_gate_for_an_arm_takes_the_low_end_of_its_interval(bench: ReportBench) -> None:
     """The check of a pipeline: an arm's interrupts fell to between 1/188 and 1/206."""
     low = endpoint(
         json.loads(bench.call(*arms(bench, "--json"))[1])["arms"][1]["report"],
@@ -173,13 +173,13 @@ def test_a_gate_for_an_arm_takes_the_low_end_of_its_interval(bench: Bench) -> No
 
 
 @pytest.mark.parametrize("name", ["after", "before", "a b", "", "x" * 65])
-def test_a_bad_name_of_an_arm(bench: Bench, name: str) -> None:
+def test_a_bad_name_of_an_arm(bench: ReportBench, name: str) -> None:
     (file,) = bench.runs("b", document("s", 4.0))
     with pytest.raises(Refused, match="not a name of its own"):
         bench.call(file, "--against", file, "--arm", name, file)
 
 
-def test_an_arm_that_cannot_be_compared_fails_alone(bench: Bench) -> None:
+def test_an_arm_that_cannot_be_compared_fails_alone(bench: ReportBench) -> None:
     other = bench.runs("e", *arm("e", AFTER, first=1, emulated=True))
     status, out = bench.call(*arms(bench, "--arm", "guest", *other))
     assert status == 1

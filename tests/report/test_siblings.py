@@ -10,26 +10,26 @@ import pytest
 
 from lowlat.host.cpu_idle import busy_shares, idle_ticks
 from lowlat.host.root import Root
-from report_runs import Bench, cpu_run, document
+from support.runs import ReportBench, cpu_run, document
 
 PAIRS = [{"cpus": "0,2"}, {"cpus": "1,3"}]
 
 
 @pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
-    return Bench(tmp_path, capsys)
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
+    return ReportBench(tmp_path, capsys)
 
 
 def made(label: str, busy: dict[str, float], layout: list[dict[str, str]]) -> dict[str, Any]:
     return document(label, 9.0, isolated="2-3", host={"layout": layout, "busy": busy})
 
 
-def told(bench: Bench, run: dict[str, Any]) -> list[str]:
+def told(bench: ReportBench, run: dict[str, Any]) -> list[str]:
     _, out = bench.call(*bench.runs("b", run))
     return [line for line in out.splitlines() if "sibling" in line]
 
 
-def test_a_busy_sibling_is_named(bench: Bench) -> None:
+def test_a_busy_sibling_is_named(bench: ReportBench) -> None:
     run = made("stock", {"0": 0.97, "1": 0.01, "2": 1.0, "3": 1.0}, PAIRS)
     words = "CPU 2 is isolated, but its SMT sibling was busy for 97 % of the time"
     assert told(bench, run) == [f"Note: {words}"]
@@ -37,13 +37,13 @@ def test_a_busy_sibling_is_named(bench: Bench) -> None:
     assert f"{words} (stock b0.json)" in bench.json([run], [idle])["flags"]
 
 
-def test_siblings_that_are_both_measured_disturb_each_other(bench: Bench) -> None:
+def test_siblings_that_are_both_measured_disturb_each_other(bench: ReportBench) -> None:
     pair = [{"cpus": "2-3"}, {"cpus": "0-1"}]
     assert len(told(bench, made("stock", {"2": 1.0, "3": 1.0}, pair))) == 2
 
 
 @pytest.mark.parametrize("layout", [[], [{"cpus": "2"}, {"cpus": "3"}]])
-def test_without_smt_there_is_none(bench: Bench, layout: list[dict[str, str]]) -> None:
+def test_without_smt_there_is_none(bench: ReportBench, layout: list[dict[str, str]]) -> None:
     assert told(bench, made("stock", {"0": 1.0, "2": 1.0, "3": 1.0}, layout)) == []
 
 
@@ -66,12 +66,14 @@ def beside(label: str, busy: float, noise: float, hardware: Optional[float]) -> 
     )
 
 
-def said(bench: Bench, before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+def said(bench: ReportBench, before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     flags = bench.json([before], [after])["flags"]
     return [flag for flag in flags if flag.startswith("the SMT siblings")]
 
 
-def test_the_noise_beside_a_busy_sibling_is_told_with_the_hardwares_share(bench: Bench) -> None:
+def test_the_noise_beside_a_busy_sibling_is_told_with_the_hardwares_share(
+    bench: ReportBench,
+) -> None:
     idle, busy = beside("idle", 0.01, 12.0, 3.0), beside("busy", 0.97, 80.0, 70.0)
     times = "the SMT siblings were busy for 1 % of the time in idle and 97 % of the time in busy"
     share = (
@@ -80,20 +82,20 @@ def test_the_noise_beside_a_busy_sibling_is_told_with_the_hardwares_share(bench:
     assert said(bench, idle, busy) == [f"{times}: {share}"]
 
 
-def test_without_a_trace_the_hardwares_share_is_unknown(bench: Bench) -> None:
+def test_without_a_trace_the_hardwares_share_is_unknown(bench: ReportBench) -> None:
     (flag,) = said(bench, beside("idle", 0.0, 12.0, None), beside("busy", 0.97, 80.0, 70.0))
     assert flag.endswith("the hardware's share of the noise is unknown without a trace (--causes)")
 
 
 @pytest.mark.parametrize("shares", [(0.01, 0.04), (0.97, 0.5)])
 def test_siblings_that_were_alike_in_both_arms_are_no_news(
-    bench: Bench, shares: tuple[float, float]
+    bench: ReportBench, shares: tuple[float, float]
 ) -> None:
     one, other = (beside(f"r{n}", share, 12.0, 3.0) for n, share in enumerate(shares))
     assert said(bench, one, other) == []
 
 
-def test_siblings_that_nobody_looked_at_were_not_idle(bench: Bench) -> None:
+def test_siblings_that_nobody_looked_at_were_not_idle(bench: ReportBench) -> None:
     unknown = beside("old", 0.0, 12.0, 3.0)
     del unknown["host"]["busy"]
     assert said(bench, unknown, beside("busy", 0.97, 80.0, 70.0)) == []

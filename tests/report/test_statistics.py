@@ -14,26 +14,26 @@ from typing import Any
 import pytest
 
 from lowlat.base.errors import Unmet
-from report_runs import AFTER, BEFORE, SMALLEST, Bench, arm, cpu_run, document, endpoint
 from support import needs
+from support.runs import AFTER, BEFORE, SMALLEST, ReportBench, arm, cpu_run, document, endpoint
 from support.waits import GUARD_S
 
 needs.module("scipy", "the extra `report` is not installed")
 
 
 @pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
-    return Bench(tmp_path, capsys)
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
+    return ReportBench(tmp_path, capsys)
 
 
-def compared(bench: Bench, after: Sequence[float], *words: str) -> dict[str, Any]:
+def compared(bench: ReportBench, after: Sequence[float], *words: str) -> dict[str, Any]:
     return bench.json(arm("s", BEFORE), arm("t", after, first=1), *words)
 
 
 # Verdicts
 
 
-def test_reduced(bench: Bench) -> None:
+def test_reduced(bench: ReportBench) -> None:
     result = compared(bench, AFTER)
     found = endpoint(result, "noise_ppm")
     assert result["verdict"] == "reduced"
@@ -43,13 +43,13 @@ def test_reduced(bench: Bench) -> None:
     assert found["ratio"] == pytest.approx(found["before"] / found["after"])
 
 
-def test_increased(bench: Bench) -> None:
+def test_increased(bench: ReportBench) -> None:
     result = bench.json(arm("s", AFTER), arm("t", BEFORE, first=1))
     assert result["verdict"] == "increased"
     assert endpoint(result, "noise_ppm")["ci95"][1] < 1
 
 
-def test_no_measurable_change_says_what_is_excluded(bench: Bench) -> None:
+def test_no_measurable_change_says_what_is_excluded(bench: ReportBench) -> None:
     result = compared(bench, (101.0, 98.0, 103.0, 99.5, 100.5))
     low, high = endpoint(result, "noise_ppm")["ci95"]
     assert result["verdict"] == "no-measurable-change"
@@ -66,7 +66,7 @@ def test_no_measurable_change_says_what_is_excluded(bench: Bench) -> None:
     )
 
 
-def test_the_text_has_interval_and_p(bench: Bench) -> None:
+def test_the_text_has_interval_and_p(bench: ReportBench) -> None:
     files = [
         *bench.runs("b", *arm("s", BEFORE)),
         "--against",
@@ -84,7 +84,7 @@ def test_the_text_has_interval_and_p(bench: Bench) -> None:
     assert "| s | t | ratio | 95 % | p |" in marked
 
 
-def test_a_small_change_that_is_found_is_never_called_the_same(bench: Bench) -> None:
+def test_a_small_change_that_is_found_is_never_called_the_same(bench: ReportBench) -> None:
     before = bench.runs("b", *arm("s", [100.0, 100.01, 99.99, 100.02, 99.98]))
     less = bench.runs("a", *arm("t", [99.5, 99.51, 99.49, 99.52, 99.48], first=1))
     more = bench.runs("u", *arm("u", [100.5, 100.51, 100.49, 100.52, 100.48], first=1))
@@ -98,7 +98,7 @@ def test_a_small_change_that_is_found_is_never_called_the_same(bench: Bench) -> 
 
 
 @pytest.mark.parametrize("boots", [(4, 5), (5, 4), (1, 1), (2, 9)])
-def test_below_five_boots_an_arm_there_is_no_p(bench: Bench, boots: tuple[int, int]) -> None:
+def test_below_five_boots_an_arm_there_is_no_p(bench: ReportBench, boots: tuple[int, int]) -> None:
     before = arm("s", (BEFORE * 2)[: boots[0]], step=1)
     after = arm("t", (AFTER * 2)[: boots[1]], step=1, first=10)
     result = bench.json(before, after)
@@ -107,7 +107,9 @@ def test_below_five_boots_an_arm_there_is_no_p(bench: Bench, boots: tuple[int, i
 
 
 @pytest.mark.parametrize("unknown", [True, False])
-def test_no_softirq_at_all_is_none_and_not_an_unknown_number(bench: Bench, unknown: bool) -> None:
+def test_no_softirq_at_all_is_none_and_not_an_unknown_number(
+    bench: ReportBench, unknown: bool
+) -> None:
     before, after = arm("s", BEFORE), arm("t", AFTER, first=1)
     for run in (*before, *after):
         for cpu in run["cpus"]:
@@ -123,7 +125,7 @@ def test_no_softirq_at_all_is_none_and_not_an_unknown_number(bench: Bench, unkno
         assert found["before"] == 1.6 and found["after"] == 0.0
 
 
-def test_runs_of_a_boot_are_no_boots(bench: Bench) -> None:
+def test_runs_of_a_boot_are_no_boots(bench: ReportBench) -> None:
     """Twenty runs in two boots an arm prove nothing; with five boots, only the number of boots
     counts."""
     crowd = [
@@ -139,7 +141,7 @@ def test_runs_of_a_boot_are_no_boots(bench: Bench) -> None:
     assert doubled["boots"] == {"before": 5, "after": 5}
 
 
-def test_the_primary_stands_alone_and_the_rest_is_adjusted(bench: Bench) -> None:
+def test_the_primary_stands_alone_and_the_rest_is_adjusted(bench: ReportBench) -> None:
     result = compared(bench, AFTER)
     claimed = [e for e in result["endpoints"] if e["p"] is not None]
     names = {e["name"] for e in claimed}
@@ -153,7 +155,7 @@ def test_the_primary_stands_alone_and_the_rest_is_adjusted(bench: Bench) -> None
     assert endpoint(result, "softirqs_per_s@TIMER")["p"] is None
 
 
-def test_under_emulation_the_primary_is_interrupts(bench: Bench) -> None:
+def test_under_emulation_the_primary_is_interrupts(bench: ReportBench) -> None:
     before, after = arm("s", BEFORE, emulated=True), arm("t", AFTER, first=1, emulated=True)
     result = bench.json(before, after)
     assert result["verdict"] == "reduced"
@@ -161,7 +163,7 @@ def test_under_emulation_the_primary_is_interrupts(bench: Bench) -> None:
     assert {e["name"] for e in result["endpoints"] if e["p"] is not None} == {"interrupts_per_s"}
 
 
-def test_the_longest_gap_is_never_claimed_by_another_name(bench: Bench) -> None:
+def test_the_longest_gap_is_never_claimed_by_another_name(bench: ReportBench) -> None:
     """In a run of 10 s, a millionth of the time is 10 us: p99.9999 lies within a gap of 30 us."""
     arms = [
         arm(name, values, first=n) for n, (name, values) in enumerate((("s", BEFORE), ("t", AFTER)))
@@ -183,7 +185,7 @@ def test_the_longest_gap_is_never_claimed_by_another_name(bench: Bench) -> None:
 # Zero
 
 
-def counted(bench: Bench, before: Sequence[float], after: Sequence[float]) -> dict[str, Any]:
+def counted(bench: ReportBench, before: Sequence[float], after: Sequence[float]) -> dict[str, Any]:
     """Arms of one emulated CPU, with this number of interrupts in each boot of 120 s."""
     sides = [
         [
@@ -195,7 +197,7 @@ def counted(bench: Bench, before: Sequence[float], after: Sequence[float]) -> di
     return bench.json(sides[0], sides[1])
 
 
-def test_a_bound_never_exceeds_its_ratio_and_a_gate_asks_the_bound(bench: Bench) -> None:
+def test_a_bound_never_exceeds_its_ratio_and_a_gate_asks_the_bound(bench: ReportBench) -> None:
     """Eight boots in each arm; a single storm in the second arm causes most of the few events."""
     after = (1, 1, 1, 0, 0, 0, 92, 1)
     result = counted(bench, [9228 + n for n in range(8)], after)
@@ -211,7 +213,7 @@ def test_a_bound_never_exceeds_its_ratio_and_a_gate_asks_the_bound(bench: Bench)
     assert bench.call(*words, f"interrupts_per_s>={found['ratio_at_least'] * 0.999:.3f}")[0] == 0
 
 
-def test_nothing_left_is_bounded_as_if_events_came_in_bunches(bench: Bench) -> None:
+def test_nothing_left_is_bounded_as_if_events_came_in_bunches(bench: ReportBench) -> None:
     """For Poisson events, no event in five boots leaves a rate of 0.6 a boot possible (95 %)."""
     result = counted(bench, (30_000, 28_800, 31_200, 30_600, 29_400), [0] * 5)
     found = endpoint(result, "interrupts_per_s")
@@ -220,7 +222,7 @@ def test_nothing_left_is_bounded_as_if_events_came_in_bunches(bench: Bench) -> N
     assert 30_000 / 10 < found["ratio_at_least"] < 30_000 / 3.7
 
 
-def test_no_estimand_changes_where_a_boot_counts_nothing(bench: Bench) -> None:
+def test_no_estimand_changes_where_a_boot_counts_nothing(bench: ReportBench) -> None:
     """The only difference is one event or none in one boot: the ratio and its bound hardly
     differ."""
     before = (3100, 3000, 3200, 3150, 3050)
@@ -231,7 +233,7 @@ def test_no_estimand_changes_where_a_boot_counts_nothing(bench: Bench) -> None:
     assert none["ratio_at_least"] == pytest.approx(one["ratio_at_least"], rel=0.35)
 
 
-def test_runs_of_a_boot_add_up(bench: Bench) -> None:
+def test_runs_of_a_boot_add_up(bench: ReportBench) -> None:
     """Three runs a boot, one of which counted an event."""
     before = [{**run, "cpus": [cpu_run(2, 250.0)]} for run in arm("s", BEFORE, emulated=True)]
     after = [
@@ -243,7 +245,7 @@ def test_runs_of_a_boot_add_up(bench: Bench) -> None:
     assert (found["after"], found["counts"]) == (20.0, [150_000, 36_000])
 
 
-def test_no_noise_at_all_is_as_much_as_a_run_can_tell(bench: Bench) -> None:
+def test_no_noise_at_all_is_as_much_as_a_run_can_tell(bench: ReportBench) -> None:
     """Less than one gap at the threshold cannot be distinguished: 100 ns in 240 s of two CPUs."""
     found = endpoint(compared(bench, (0.0, 0.0, 1.0, 0.0, 2.0)), "noise_ppm")
     assert found["after"] == pytest.approx((0.1 / 240) ** 0.6 * 2**0.2)
@@ -254,7 +256,7 @@ def test_no_noise_at_all_is_as_much_as_a_run_can_tell(bench: Bench) -> None:
     assert endpoint(both, "noise_ppm")["ratio"] is None
 
 
-def test_one_boot_that_outweighs_the_others_is_no_claim(bench: Bench) -> None:
+def test_one_boot_that_outweighs_the_others_is_no_claim(bench: ReportBench) -> None:
     """All boots but one decreased; the one that increased dominates the mean."""
     result = counted(bench, range(90, 98), (0, 11, 12, 13, 14, 15, 16, 100_000))
     low, high = endpoint(result, "interrupts_per_s")["ci95"]
@@ -265,7 +267,7 @@ def test_one_boot_that_outweighs_the_others_is_no_claim(bench: Bench) -> None:
 # The spread, and figures in which boots do not differ
 
 
-def test_a_small_p_of_arms_that_spread_unlike_is_no_claim(bench: Bench) -> None:
+def test_a_small_p_of_arms_that_spread_unlike_is_no_claim(bench: ReportBench) -> None:
     """Many boots that hardly differ, and few that do: relabelling takes the chance of the few for a
     change, but Welch's interval does not."""
     before = [100 + 0.1 * (n % 5) for n in range(20)]
@@ -288,7 +290,7 @@ def test_a_small_p_of_arms_that_spread_unlike_is_no_claim(bench: Bench) -> None:
     )
 
 
-def test_boots_that_are_all_alike(bench: Bench) -> None:
+def test_boots_that_are_all_alike(bench: ReportBench) -> None:
     result = bench.json(arm("s", [100.0] * 5), arm("t", [100.0] * 5, first=1))
     assert (result["verdict"], result["why"]) == (
         "no-measurable-change",
@@ -318,7 +320,7 @@ CAUSE = {"class": "irq", "cause": "local_timer", "events": 4, "time_ns": 900}
     ],
 )
 def test_no_claim_where_more_than_the_settings_differs(
-    bench: Bench, changes: dict[str, Any], words: str
+    bench: ReportBench, changes: dict[str, Any], words: str
 ) -> None:
     result = bench.json(arm("s", BEFORE), arm("t", AFTER, first=1, **changes))
     assert result["verdict"] == "descriptive-only"
@@ -326,7 +328,7 @@ def test_no_claim_where_more_than_the_settings_differs(
     assert {e["p"] for e in result["endpoints"]} == {None}
 
 
-def test_no_claim_with_differing_stress_ng(bench: Bench) -> None:
+def test_no_claim_with_differing_stress_ng(bench: ReportBench) -> None:
     after = arm("t", AFTER, first=1)
     for run in after:
         load_ = run["loads"][0]
@@ -336,7 +338,7 @@ def test_no_claim_with_differing_stress_ng(bench: Bench) -> None:
     assert "the stress-ng versions differ" in result["why"]
 
 
-def test_no_claim_within_a_boot(bench: Bench) -> None:
+def test_no_claim_within_a_boot(bench: ReportBench) -> None:
     after = arm("t", AFTER, first=1)
     after[2]["boot_id"] = "boot-s2"
     result = bench.json(arm("s", BEFORE), after)
@@ -344,7 +346,7 @@ def test_no_claim_within_a_boot(bench: Bench) -> None:
     assert "both sides have runs of the same boot" in result["why"]
 
 
-def test_an_invalid_run_is_refused_but_not_under_emulation(bench: Bench) -> None:
+def test_an_invalid_run_is_refused_but_not_under_emulation(bench: ReportBench) -> None:
     after = arm("t", AFTER, first=1)
     after[3]["valid"] = False
     result = bench.json(arm("s", BEFORE), after)
@@ -369,13 +371,13 @@ def test_an_invalid_run_is_refused_but_not_under_emulation(bench: Bench) -> None
         ({"attribution": {"observer": "switches"}}, ""),
     ],
 )
-def test_a_claim_with_a_warning(bench: Bench, changes: dict[str, Any], words: str) -> None:
+def test_a_claim_with_a_warning(bench: ReportBench, changes: dict[str, Any], words: str) -> None:
     result = bench.json(arm("s", BEFORE), arm("t", AFTER, first=1, **changes))
     assert result["verdict"] == "reduced"
     assert not words or any(words in flag for flag in result["flags"])
 
 
-def test_boots_with_more_runs_are_flagged(bench: Bench) -> None:
+def test_boots_with_more_runs_are_flagged(bench: ReportBench) -> None:
     after = arm("t", AFTER, first=1)
     more = [{**run, "label": f"{run['label']}-{n}"} for run in after for n in range(2)]
     flags = bench.json(arm("s", BEFORE), [*after, *more])["flags"]
@@ -385,13 +387,13 @@ def test_boots_with_more_runs_are_flagged(bench: Bench) -> None:
 
 @pytest.mark.parametrize("changes", [{"threshold_ns": 1000}, {"duration_s": 60}])
 def test_threshold_and_duration_do_not_touch_interrupts(
-    bench: Bench, changes: dict[str, Any]
+    bench: ReportBench, changes: dict[str, Any]
 ) -> None:
     after = arm("t", AFTER, first=1, emulated=True, **changes)
     assert bench.json(arm("s", BEFORE, emulated=True), after)["verdict"] == "reduced"
 
 
-def test_a_load_that_did_less_is_told_beside_the_fall(bench: Bench) -> None:
+def test_a_load_that_did_less_is_told_beside_the_fall(bench: ReportBench) -> None:
     after = arm("t", AFTER, first=1)
     for run in after:
         load = run["loads"][0]
@@ -404,7 +406,9 @@ def test_a_load_that_did_less_is_told_beside_the_fall(bench: Bench) -> None:
     assert "the load did" not in same["why"]
 
 
-def test_ticks_that_an_emulators_host_swallowed_are_told_beside_the_number(bench: Bench) -> None:
+def test_ticks_that_an_emulators_host_swallowed_are_told_beside_the_number(
+    bench: ReportBench,
+) -> None:
     host = {"hz": 250}
     lost = [
         {**run, "host": host, "cpus": [cpu_run(2, 140.0)]}
@@ -421,7 +425,7 @@ def test_ticks_that_an_emulators_host_swallowed_are_told_beside_the_number(bench
     assert "swallowed" not in bench.json(whole, after)["why"]
 
 
-def _without_scipy(bench: Bench, *words: str) -> subprocess.CompletedProcess[str]:
+def _without_scipy(bench: ReportBench, *words: str) -> subprocess.CompletedProcess[str]:
     program = (
         "import sys; sys.modules['scipy'] = None; from lowlat.cli import main; sys.exit(main())"
     )
@@ -431,7 +435,7 @@ def _without_scipy(bench: Bench, *words: str) -> subprocess.CompletedProcess[str
     )
 
 
-def test_without_scipy_the_report_describes(bench: Bench) -> None:
+def test_without_scipy_the_report_describes(bench: ReportBench) -> None:
     files = [
         *bench.runs("b", *arm("s", BEFORE)),
         "--against",
@@ -448,7 +452,7 @@ def test_without_scipy_the_report_describes(bench: Bench) -> None:
 # The gate
 
 
-def test_the_gate_wants_the_low_end_of_the_interval(bench: Bench) -> None:
+def test_the_gate_wants_the_low_end_of_the_interval(bench: ReportBench) -> None:
     files = [
         *bench.runs("b", *arm("s", BEFORE)),
         "--against",
@@ -460,7 +464,7 @@ def test_the_gate_wants_the_low_end_of_the_interval(bench: Bench) -> None:
     assert str(caught.value).endswith("noise_ppm>=1.95, measured 1.969, at least 1.873 (95 %)")
 
 
-def test_a_gate_on_a_claim_that_is_not_made_is_missed(bench: Bench) -> None:
+def test_a_gate_on_a_claim_that_is_not_made_is_missed(bench: ReportBench) -> None:
     before, after = bench.runs("b", *arm("s", BEFORE)), arm("t", AFTER, first=1)
     other = [{**run, "policy": "fifo:1"} for run in after]
     with pytest.raises(Unmet, match="noise_ppm>=1.5, but there is no bound of it: 5 boots each"):

@@ -11,15 +11,15 @@ import pytest
 
 from lowlat.base.errors import Refused
 from lowlat.report import load
-from report_runs import Bench, cpu_run, document
+from support.runs import ReportBench, cpu_run, document
 
 
 @pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
-    return Bench(tmp_path, capsys)
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
+    return ReportBench(tmp_path, capsys)
 
 
-def test_runs_as_tidy_tables(bench: Bench) -> None:
+def test_runs_as_tidy_tables(bench: ReportBench) -> None:
     cause = {"class": "irq", "cause": "local_timer", "events": 4, "time_ns": 900}
     cpus = [cpu_run(2, 4.0, causes=[cause]), cpu_run(3, 8.0)]
     files = bench.runs("r", document("stock", 0, cpus=cpus), document("tuned", 2.0))
@@ -44,13 +44,13 @@ def test_runs_as_tidy_tables(bench: Bench) -> None:
         assert len({tuple(row) for row in getattr(tables, name)}) == 1
 
 
-def test_a_table_that_is_none(bench: Bench) -> None:
+def test_a_table_that_is_none(bench: ReportBench) -> None:
     tables = load(*bench.runs("r", document("stock", 4.0)))
     with pytest.raises(Refused, match="no table 'cpu'"):
         tables.frame("cpu")
 
 
-def test_a_table_as_a_data_frame(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_as_a_data_frame(bench: ReportBench, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = load(*bench.runs("r", document("stock", 4.0)))
     monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(DataFrame=tuple))
     assert tables.frame("cpus") == tables.cpus

@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 
 from lowlat.base.errors import Refused, Unmet
-from report_runs import AFTER, BEFORE, Bench, arm, document
+from support.runs import AFTER, BEFORE, ReportBench, arm, document
 
 MATRIX = (Path(__file__).parents[1] / "data/tools/stress-ng-0.15.06-matrix.yaml").read_text()
 TEN = (990.0, 1010.0, 995.0, 1005.0, 1000.0, 1000.0, 985.0, 1015.0, 992.0, 1008.0)
 
 
 @pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
-    return Bench(tmp_path, capsys)
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
+    return ReportBench(tmp_path, capsys)
 
 
 def work(rates: Sequence[float], cpus: str = "2-3") -> list[dict[str, Any]]:
@@ -45,12 +45,12 @@ def boots(name: str, noise: Sequence[float], share: float, first: int) -> list[d
     return made
 
 
-def of_boots(bench: Bench, share: float) -> list[str]:
+def of_boots(bench: ReportBench, share: float) -> list[str]:
     before, after = boots("stock", BEFORE, 1.0, 0), boots("tuned", AFTER, share, 1)
     return [*bench.runs("b", *before), "--against", *bench.runs("a", *after)]
 
 
-def test_the_mean_of_the_runs_is_told_with_its_interval(bench: Bench) -> None:
+def test_the_mean_of_the_runs_is_told_with_its_interval(bench: ReportBench) -> None:
     (path,) = bench.runs("r", document("stock", 9.0, work=work(TEN)))
     status, out = bench.call(path, "--json")
     found = json.loads(out)["throughput"]
@@ -61,7 +61,7 @@ def test_the_mean_of_the_runs_is_told_with_its_interval(bench: Bench) -> None:
     assert "1,000/s (10 runs, 95 %: 993 to 1,007)" in bench.call(path)[1]
 
 
-def test_of_one_boot_each_the_runs_tell_and_nothing_is_claimed(bench: Bench) -> None:
+def test_of_one_boot_each_the_runs_tell_and_nothing_is_claimed(bench: ReportBench) -> None:
     stock = document("stock", 100.0, work=work(TEN))
     tuned = document("tuned", 10.0, work=work([0.9 * rate for rate in TEN]))
     found = bench.json([stock], [tuned])["throughput"]
@@ -76,7 +76,7 @@ def test_of_one_boot_each_the_runs_tell_and_nothing_is_claimed(bench: Bench) -> 
         bench.call(*files, "--require", "throughput_loss<=50%")
 
 
-def test_not_inferior_is_what_the_far_end_of_the_interval_allows(bench: Bench) -> None:
+def test_not_inferior_is_what_the_far_end_of_the_interval_allows(bench: ReportBench) -> None:
     files = of_boots(bench, 0.98)
     out = bench.call(*files, "--json")[1]
     found = json.loads(out)["throughput"]
@@ -89,7 +89,7 @@ def test_not_inferior_is_what_the_far_end_of_the_interval_allows(bench: Bench) -
         bench.call(*files, "--require", "throughput_loss<=2.1%")
 
 
-def test_the_sums_of_other_cpus_are_not_compared(bench: Bench) -> None:
+def test_the_sums_of_other_cpus_are_not_compared(bench: ReportBench) -> None:
     stock = document("stock", 100.0, work=work(TEN))
     tuned = document("tuned", 10.0, work=work(TEN, cpus="3"))
     found = bench.json([stock], [tuned])
@@ -98,7 +98,7 @@ def test_the_sums_of_other_cpus_are_not_compared(bench: Bench) -> None:
     assert json.loads(bench.call(*bench.runs("r", stock, tuned), "--json")[1])["throughput"] is None
 
 
-def test_the_guard_changes_no_claim(bench: Bench) -> None:
+def test_the_guard_changes_no_claim(bench: ReportBench) -> None:
     with_guard = json.loads(bench.call(*of_boots(bench, 0.5), "--json")[1])
     without = bench.json(arm("stock", BEFORE), arm("tuned", AFTER, first=1))
     claims = [
@@ -108,7 +108,7 @@ def test_the_guard_changes_no_claim(bench: Bench) -> None:
     assert claims[0] == claims[1] and without["throughput"] is None
 
 
-def test_under_emulation_no_throughput_is_claimed(bench: Bench) -> None:
+def test_under_emulation_no_throughput_is_claimed(bench: ReportBench) -> None:
     runs = [document(n, 9.0, emulated=True, work=work(TEN)) for n in ("stock", "tuned")]
     files = [*bench.runs("b", runs[0]), "--against", *bench.runs("a", runs[1])]
     assert json.loads(bench.call(*files, "--json")[1])["throughput"] is None
@@ -126,7 +126,7 @@ def test_under_emulation_no_throughput_is_claimed(bench: Bench) -> None:
         ("throughput_loss<=5%", "the throughput of 'tuned' is not known"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(bench: Bench, words: str, why: str) -> None:
+def test_what_cannot_be_asked_is_refused(bench: ReportBench, words: str, why: str) -> None:
     runs = [*bench.runs("b", *arm("stock", BEFORE)), "--against"]
     runs += bench.runs("a", *arm("tuned", AFTER, first=1))
     with pytest.raises(Refused, match=why):

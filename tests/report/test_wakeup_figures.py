@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from lowlat.report import load
-from report_runs import AFTER, BEFORE, Bench, arm, cpu_run, endpoint
+from support.runs import AFTER, BEFORE, ReportBench, arm, cpu_run, endpoint
 
 
 @pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
-    return Bench(tmp_path, capsys)
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
+    return ReportBench(tmp_path, capsys)
 
 
 def woken(
@@ -43,7 +43,7 @@ def woken(
     return runs
 
 
-def test_p999_is_a_figure_of_the_claim(bench: Bench) -> None:
+def test_p999_is_a_figure_of_the_claim(bench: ReportBench) -> None:
     result = bench.json(woken("s", BEFORE, 80), woken("t", AFTER, 20, first=1))
     found = endpoint(result, "wakeup_p99.9_ns")
     assert (found["before"], found["after"], found["ratio"]) == (80_000, 20_000, 4.0)
@@ -55,7 +55,7 @@ def test_p999_is_a_figure_of_the_claim(bench: Bench) -> None:
     assert [gap["chain"][0]["cause"] for gap in latest] == ["hog of s", "hog of t"]
 
 
-def test_the_gate_takes_it(bench: Bench) -> None:
+def test_the_gate_takes_it(bench: ReportBench) -> None:
     files = [
         bench.runs("b", *woken("s", BEFORE, 80)),
         bench.runs("a", *woken("t", AFTER, 20, first=1)),
@@ -64,7 +64,7 @@ def test_the_gate_takes_it(bench: Bench) -> None:
     assert status == 0
 
 
-def test_it_stands_beside_cyclictest_with_their_agreement(bench: Bench) -> None:
+def test_it_stands_beside_cyclictest_with_their_agreement(bench: ReportBench) -> None:
     files = [
         bench.runs("b", *woken("s", BEFORE, 80)),
         bench.runs("a", *woken("t", AFTER, 20, first=1)),
@@ -85,7 +85,7 @@ def test_it_stands_beside_cyclictest_with_their_agreement(bench: Bench) -> None:
     assert status == 0 and "- cyclictest" in alone and "the latest wake-up" in alone
 
 
-def test_other_intervals_do_not_compare(bench: Bench) -> None:
+def test_other_intervals_do_not_compare(bench: ReportBench) -> None:
     other = woken("t", AFTER, 20, first=1, interval=200_000)
     result = bench.json(woken("s", BEFORE, 80), other)
     assert any("intervals of wake-ups differ" in flag for flag in result["flags"])
@@ -107,7 +107,9 @@ def primary(result: dict[str, Any]) -> str:
     return str(found["name"])
 
 
-def test_it_is_what_the_verdict_is_about_where_the_profile_is_judged_by_it(bench: Bench) -> None:
+def test_it_is_what_the_verdict_is_about_where_the_profile_is_judged_by_it(
+    bench: ReportBench,
+) -> None:
     """The noise decreased, but threads wake up later: the profile is judged by wake-ups."""
     before, after = woken("s", BEFORE, 20), judged(woken("t", AFTER, 80, first=1))
     result = bench.json(before, after)
@@ -125,7 +127,7 @@ def test_it_is_what_the_verdict_is_about_where_the_profile_is_judged_by_it(bench
     assert endpoint(result, "wakeup_p99.9_ns")["p"] == pytest.approx(2 / 252)
 
 
-def test_every_form_says_which_it_is_and_why(bench: Bench) -> None:
+def test_every_form_says_which_it_is_and_why(bench: ReportBench) -> None:
     before = bench.runs("b", *woken("stock", BEFORE, 80))
     after = bench.runs("a", *judged(woken("tuned", AFTER, 20, first=1)))
     page = bench.folder / "page.html"
@@ -146,7 +148,7 @@ def test_every_form_says_which_it_is_and_why(bench: Bench) -> None:
     assert markdown.startswith(f"**{finding}") and f"- {why}" in markdown.replace("\\_", "_")
 
 
-def test_of_several_arms_all_are_about_the_same(bench: Bench) -> None:
+def test_of_several_arms_all_are_about_the_same(bench: ReportBench) -> None:
     arms = [
         bench.runs(name, *runs)
         for name, runs in (
@@ -175,7 +177,7 @@ def test_of_several_arms_all_are_about_the_same(bench: Bench) -> None:
     ],
 )
 def test_else_the_noise_is_and_the_report_says_why(
-    bench: Bench, before: dict[str, Any], after: dict[str, Any], why: str
+    bench: ReportBench, before: dict[str, Any], after: dict[str, Any], why: str
 ) -> None:
     one = [{**run, **before} for run in woken("s", BEFORE, 80)]
     result = bench.json(one, judged(woken("t", AFTER, 20, first=1), **after))
@@ -184,20 +186,20 @@ def test_else_the_noise_is_and_the_report_says_why(
     assert flag.startswith("the primary endpoint is noise_ppm: ") and why in flag
 
 
-def test_an_endpoint_that_nobody_knows_is_none(bench: Bench) -> None:
+def test_an_endpoint_that_nobody_knows_is_none(bench: ReportBench) -> None:
     runs = judged(woken("t", AFTER, 20, first=1))
     for run in runs:
         run["host"]["judged_by"] = "nonsense"
     assert primary(bench.json(woken("s", BEFORE, 80), runs)) == "noise_ppm"
 
 
-def test_under_emulation_interrupts_decide_as_ever(bench: Bench) -> None:
+def test_under_emulation_interrupts_decide_as_ever(bench: ReportBench) -> None:
     before = [{**run, "emulated": True} for run in woken("s", BEFORE, 80)]
     result = bench.json(before, judged(woken("t", AFTER, 20, first=1), emulated=True))
     assert primary(result) == "interrupts_per_s"
     assert not any("primary" in flag for flag in result["flags"])
 
 
-def test_a_notebook_has_it(bench: Bench) -> None:
+def test_a_notebook_has_it(bench: ReportBench) -> None:
     (path, *_) = bench.runs("b", *woken("s", BEFORE, 80))
     assert [row["wakeup_p99.9_ns"] for row in load(path).cpus] == [80_000, 80_000]

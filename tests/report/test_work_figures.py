@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from lowlat.report import load
-from report_runs import Bench, document, endpoint
+from support.runs import ReportBench, document, endpoint
 
 
 @pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
-    return Bench(tmp_path, capsys)
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
+    return ReportBench(tmp_path, capsys)
 
 
 def piece(kind: str, cpu: int, mean: float, variance: float, **more: Any) -> dict[str, Any]:
@@ -45,7 +45,7 @@ AFTER = worked(
 )
 
 
-def test_the_figures_of_work_in_json(bench: Bench) -> None:
+def test_the_figures_of_work_in_json(bench: ReportBench) -> None:
     result = bench.json([BEFORE], [AFTER])
     mean = endpoint(result, "work_mean_ns@usleep")
     assert (mean["unit"], mean["before"], mean["after"]) == ("ns", 300_000, 110_000)
@@ -54,7 +54,7 @@ def test_the_figures_of_work_in_json(bench: Bench) -> None:
     assert endpoint(result, "work_p99.9_ns@memory", 2)["after"] == 390
 
 
-def test_what_became_faster_and_what_dearer_is_a_sentence_each(bench: Bench) -> None:
+def test_what_became_faster_and_what_dearer_is_a_sentence_each(bench: ReportBench) -> None:
     result = bench.json([BEFORE], [AFTER])
     # For a sleep, the time beyond the requested one counts: 200,000 and 10,000 ns on average.
     assert result["flags"][:3] == [
@@ -65,7 +65,7 @@ def test_what_became_faster_and_what_dearer_is_a_sentence_each(bench: Bench) -> 
     assert "a system call takes 1.50 times as long" in result["why"]
 
 
-def test_variances_that_go_both_ways_have_their_signs(bench: Bench) -> None:
+def test_variances_that_go_both_ways_have_their_signs(bench: ReportBench) -> None:
     one = worked("stock", piece("memory", 2, 500, 40), piece("registers", 2, 50, 40))
     other = worked("tuned", piece("memory", 2, 300, 60), piece("registers", 2, 40, 20))
     told = bench.json([one], [other])["flags"][0]
@@ -75,11 +75,11 @@ def test_variances_that_go_both_ways_have_their_signs(bench: Bench) -> None:
     )
 
 
-def test_work_that_takes_as_long_as_before_is_no_sentence(bench: Bench) -> None:
+def test_work_that_takes_as_long_as_before_is_no_sentence(bench: ReportBench) -> None:
     assert not any("work" in flag for flag in bench.json([BEFORE], [BEFORE])["flags"])
 
 
-def test_work_in_text_markdown_csv_and_notebooks(bench: Bench) -> None:
+def test_work_in_text_markdown_csv_and_notebooks(bench: ReportBench) -> None:
     files = [*bench.runs("b", BEFORE), "--against", *bench.runs("a", AFTER)]
     table = bench.folder / "table.csv"
     out = bench.call(*files, "--csv", str(table))[1]
@@ -100,6 +100,6 @@ def test_work_in_text_markdown_csv_and_notebooks(bench: Bench) -> None:
     assert rows["kill", 2]["variance_ns2"] == 10
 
 
-def test_durations_of_emulated_work_are_not_told(bench: Bench) -> None:
+def test_durations_of_emulated_work_are_not_told(bench: ReportBench) -> None:
     one, other = ({**run, "emulated": True} for run in (BEFORE, AFTER))
     assert "work" not in json.dumps(bench.json([one], [other]))

@@ -18,7 +18,8 @@ import pytest
 from lowlat.host import runstate
 from lowlat.host.root import Root
 from support import procs, waits
-from trees import lowlat, machine, write_tree
+from support.cli import lowlat
+from support.machines import machine, write_tree
 
 pytestmark = pytest.mark.security
 

@@ -15,7 +15,8 @@ import pytest
 from lowlat.host.root import Root
 from lowlat.runtime import cgroup
 from support import needs, waits
-from trees import CONFIG, SHELL_GEN, lowlat, machine, write_tree
+from support.cli import SHELL_GEN, lowlat
+from support.machines import CONFIG, machine, write_tree
 
 ROOT_ONLY = needs.root("mounts in a namespace")
 

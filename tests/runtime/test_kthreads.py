@@ -16,7 +16,8 @@ from lowlat.host.root import Root
 from lowlat.runtime import targets
 from lowlat.runtime.kthreads import Threads
 from support import needs
-from trees import lowlat, machine, write_tree
+from support.cli import lowlat
+from support.machines import machine, write_tree
 
 ROOT_ONLY = needs.root("changes a kernel thread")
 

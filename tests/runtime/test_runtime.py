@@ -15,7 +15,8 @@ from lowlat import __version__
 from lowlat.host.root import Root
 from lowlat.model.plan import digest
 from lowlat.plan.store import facts
-from trees import CPU, fair_server, lowlat, machine, write_tree
+from support.cli import lowlat
+from support.machines import CPU, fair_server, machine, write_tree
 
 VALUES = {
     "proc/irq/default_smp_affinity": "f\n",

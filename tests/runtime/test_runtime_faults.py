@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from powercut import sample, sampled
 from test_runtime import MADVISE, VALUES, contents
 
-import faults
-from trees import lowlat, machine, write_tree
+from support import faults
+from support.cli import lowlat
+from support.machines import machine, write_tree
+from support.powercut import sample, sampled
 
-pytest_plugins = ["powercut"]
+pytest_plugins = ["support.powercut"]
 pytestmark = pytest.mark.security
 
 _MOST = 4

@@ -87,7 +87,7 @@ def pytest_make_collect_report() -> Reports:
     return report
 
 
-class Recorder:
+class OutcomeRecorder:
     """Appends a line for each case, with the load and the share of stolen CPU time since the line
     before."""
 
@@ -131,7 +131,7 @@ def _stolen() -> tuple[int, int]:
 def pytest_configure(config: pytest.Config) -> None:
     # With xdist, its first process hears of all outcomes.
     if RUN and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Recorder())
+        config.pluginmanager.register(OutcomeRecorder())
 
 
 # ------------------------------------------------------------------ records

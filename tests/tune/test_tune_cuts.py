@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
-from hosttree import NEEDS, STOCK
-from powercut import ALL, NEEDS_CC, sample
-from tunebed import Machine, at_rest, stock_is_default
+from tunebed import LoopMachine, at_rest, stock_is_default
 
-pytest_plugins = ["powercut", "tunebed"]
+from support.hosttree import NEEDS, STOCK
+from support.powercut import ALL, NEEDS_CC, sample
+
+pytest_plugins = ["support.powercut", "tunebed"]
 pytestmark = [*NEEDS, NEEDS_CC]
 
 #: The power is cut in every call that writes, or in a sample of them.
@@ -23,13 +24,13 @@ STRIDE = 1 if ALL else 28
 class Kept:
     """A machine, and the stored state of its disk, which is restored before each cut."""
 
-    def __init__(self, machine: Machine, folder: Path) -> None:
+    def __init__(self, machine: LoopMachine, folder: Path) -> None:
         self.machine = machine
         self._folder = folder
         for name in _DISK:
             shutil.copytree(machine.host.path / name, folder / name, symlinks=True)
 
-    def again(self) -> Machine:
+    def again(self) -> LoopMachine:
         path = self.machine.host.path
         for name in _DISK:
             shutil.rmtree(path / name)
@@ -52,7 +53,7 @@ class Kept:
 _DISK = ("boot", "etc", "var", "proc", "sys")
 
 
-def settle(machine: Machine) -> None:
+def settle(machine: LoopMachine) -> None:
     """A person's steps after a power cut: boot, look, and continue the loop."""
     machine.power_on()
     for _ in range(4):
@@ -70,7 +71,7 @@ def settle(machine: Machine) -> None:
     assert default == (state["entry"] if state["outcome"] == "promoted" else STOCK)
 
 
-def about_to_arm(machine: Machine) -> None:
+def about_to_arm(machine: LoopMachine) -> None:
     """Only the written entries and the loop's record are on the disk."""
     machine.begin()
     state = machine.state()
@@ -80,7 +81,7 @@ def about_to_arm(machine: Machine) -> None:
 
 @pytest.mark.parametrize("step", sample(["arm"], "measure"))
 def test_a_power_cut_is_survived(
-    machine: Machine, tmp_path: Path, tell: Callable[[str], None], step: str
+    machine: LoopMachine, tmp_path: Path, tell: Callable[[str], None], step: str
 ) -> None:
     """lowlat-gen dies in a call that writes, while it sets up the tuned boot or during that boot.
     The resulting disk boots, and the loop continues to its end."""
@@ -102,7 +103,7 @@ def test_a_power_cut_is_survived(
     tell(f"tune, {step}: {len(tried)} cuts in {calls} calls tried, {len(tried)} survived")
 
 
-def test_a_loop_whose_beginning_was_cut_begins_again(machine: Machine) -> None:
+def test_a_loop_whose_beginning_was_cut_begins_again(machine: LoopMachine) -> None:
     machine.host.write("recorded/stock.sh", "kill -9 $PPID")
     assert machine.tune().status == -9
     assert machine.state()["phase"] is None
@@ -112,7 +113,7 @@ def test_a_loop_whose_beginning_was_cut_begins_again(machine: Machine) -> None:
     assert machine.state()["outcome"] == "promoted"
 
 
-def test_what_was_killed_in_the_tuned_boot_is_given_up_by_the_unit(machine: Machine) -> None:
+def test_what_was_killed_in_the_tuned_boot_is_given_up_by_the_unit(machine: LoopMachine) -> None:
     machine.begin("--reboot")
     machine.host.write("recorded/tuned.sh", "kill -9 $PPID")
     first, last = machine.power_on()

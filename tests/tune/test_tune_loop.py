@@ -6,20 +6,21 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hosttree import NEEDS, OLDER, RELEASE, STOCK, linux_lines
-from powercut import NEEDS_CC
-from tunebed import Machine, at_rest, stock_is_default
+from tunebed import LoopMachine, at_rest, stock_is_default
 
-from trees import CPU, SHELL_GEN, Answer
+from support.cli import SHELL_GEN, Answer
+from support.hosttree import NEEDS, OLDER, RELEASE, STOCK, linux_lines
+from support.machines import CPU
+from support.powercut import NEEDS_CC
 
-pytest_plugins = ["powercut", "tunebed"]
+pytest_plugins = ["support.powercut", "tunebed"]
 pytestmark = [*NEEDS, NEEDS_CC]
 
 
 # ------------------------------------------------------------- one trial
 
 
-def test_a_tuned_boot_that_keeps_its_word_is_promoted(machine: Machine) -> None:
+def test_a_tuned_boot_that_keeps_its_word_is_promoted(machine: LoopMachine) -> None:
     said = machine.begin().out
     assert "systemctl reboot" in said and machine.reboots() == 0
     assert "needs a power cycle" in said
@@ -42,7 +43,7 @@ def test_a_tuned_boot_that_keeps_its_word_is_promoted(machine: Machine) -> None:
     assert machine.power_on() == [] and machine.reboots() == 0
 
 
-def test_each_policy_is_measured_in_both_boots_and_has_its_report(machine: Machine) -> None:
+def test_each_policy_is_measured_in_both_boots_and_has_its_report(machine: LoopMachine) -> None:
     """The four set-ups of the osnoise paper with one command."""
     machine.begin("--policy", "other,fifo:1", "--reboot")
     machine.power_on()
@@ -66,7 +67,7 @@ def test_each_policy_is_measured_in_both_boots_and_has_its_report(machine: Machi
     at_rest(machine)
 
 
-def test_every_boot_is_measured_as_it_was_asked_for(machine: Machine) -> None:
+def test_every_boot_is_measured_as_it_was_asked_for(machine: LoopMachine) -> None:
     asked = ("--load", "vm", "--work", "usleep,kill", "--throughput=3", "--causes")
     machine.begin("--boots", 1, "--reboot", *asked)
     for _ in machine.state()["order"]:
@@ -84,7 +85,7 @@ def test_every_boot_is_measured_as_it_was_asked_for(machine: Machine) -> None:
     )
 
 
-def test_a_profile_that_is_judged_by_wake_ups_has_them_measured(machine: Machine) -> None:
+def test_a_profile_that_is_judged_by_wake_ups_has_them_measured(machine: LoopMachine) -> None:
     for name, entries, us in (("stock", 100.0, 80.0), ("tuned", 1.0, 20.0)):
         late = {"p99.9": 1e3 * us, "max": 2e3 * us}
         woken = {"interval_ns": 1e6, "late_ns": late, "skipping_ns": late, "longest": []}
@@ -103,7 +104,7 @@ def test_a_profile_that_is_judged_by_wake_ups_has_them_measured(machine: Machine
     assert any("profile lowlat-rt is judged by it" in flag for flag in report["flags"])
 
 
-def test_what_loses_throughput_falls_back(machine: Machine) -> None:
+def test_what_loses_throughput_falls_back(machine: LoopMachine) -> None:
     for name, rate, noise in (("stock", 1000.0, 1000.0), ("tuned", 900.0, 100.0)):
         runs = [{"value": rate + n} for n in range(3)]
         parsed = {"version": "0.19", "figures": {"matrix alone": rate + 1}}
@@ -120,14 +121,14 @@ def test_what_loses_throughput_falls_back(machine: Machine) -> None:
     at_rest(machine)
 
 
-def test_a_policy_that_is_none_is_refused_before_anything_is_done(machine: Machine) -> None:
+def test_a_policy_that_is_none_is_refused_before_anything_is_done(machine: LoopMachine) -> None:
     answer = machine.tune("--policy", "other,rt:1")
     assert (answer.status, answer.err.count("\n")) == (2, 1)
     assert "'rt:1' is no scheduling policy" in answer.err
     assert not (machine.host.path / "var/lib/lowlat/tune.json").exists()
 
 
-def test_what_the_gate_does_not_pass_falls_back(machine: Machine) -> None:
+def test_what_the_gate_does_not_pass_falls_back(machine: LoopMachine) -> None:
     machine.record("tuned", 100.0, noise=1200.0)
     machine.begin("--reboot")
     assert machine.reboots() == 1
@@ -142,7 +143,7 @@ def test_what_the_gate_does_not_pass_falls_back(machine: Machine) -> None:
     assert machine.power_on() == []
 
 
-def test_what_verify_finds_missing_falls_back(machine: Machine) -> None:
+def test_what_verify_finds_missing_falls_back(machine: LoopMachine) -> None:
     machine.begin()
     # The kernel reverts the setting before verify looks.
     machine.host.write("recorded/tuned.sh", f'echo 3 >"$TREE/{CPU}/nohz_full"')
@@ -153,7 +154,7 @@ def test_what_verify_finds_missing_falls_back(machine: Machine) -> None:
     at_rest(machine)
 
 
-def test_a_trial_that_does_not_come_up_has_failed(machine: Machine) -> None:
+def test_a_trial_that_does_not_come_up_has_failed(machine: LoopMachine) -> None:
     machine.begin("--reboot")
     first, _ = machine.power_on(reaches=False)
     assert first.status == 1 and "did not come up: this is a stock one" in first.err
@@ -163,7 +164,7 @@ def test_a_trial_that_does_not_come_up_has_failed(machine: Machine) -> None:
     assert machine.reboots() == 1, "it is in a stock boot already"
 
 
-def test_another_kernel_or_plan_than_the_one_due_is_told(machine: Machine) -> None:
+def test_another_kernel_or_plan_than_the_one_due_is_told(machine: LoopMachine) -> None:
     machine.begin()
     entry = next(
         item["entry"] for item in machine.host.status()["kernels"] if item["kernel"] == OLDER
@@ -175,7 +176,7 @@ def test_another_kernel_or_plan_than_the_one_due_is_told(machine: Machine) -> No
     assert len(machine.state()["legs"]) == 1
 
 
-def test_a_run_that_counts_for_nothing_falls_back(machine: Machine) -> None:
+def test_a_run_that_counts_for_nothing_falls_back(machine: LoopMachine) -> None:
     machine.begin()
     machine.host.write("recorded/tuned.sh", "exit 143")
     first, _ = machine.power_on()
@@ -184,7 +185,7 @@ def test_a_run_that_counts_for_nothing_falls_back(machine: Machine) -> None:
     at_rest(machine)
 
 
-def test_a_first_run_that_fails_leaves_no_loop(machine: Machine) -> None:
+def test_a_first_run_that_fails_leaves_no_loop(machine: LoopMachine) -> None:
     machine.host.write("recorded/stock.sh", "exit 1")
     answer = machine.tune()
     assert answer.status == 1 and "partial or invalid" in answer.err
@@ -195,7 +196,7 @@ def test_a_first_run_that_fails_leaves_no_loop(machine: Machine) -> None:
 # -------------------------------------------------------------- many boots
 
 
-def test_many_boots_alternate_by_themselves_and_leave_the_default(machine: Machine) -> None:
+def test_many_boots_alternate_by_themselves_and_leave_the_default(machine: LoopMachine) -> None:
     machine.begin("--boots", 2, "--reboot")
     order = machine.state()["order"]
     assert sorted(order) == ["stock", "stock", "tuned", "tuned"]
@@ -219,7 +220,7 @@ def test_many_boots_alternate_by_themselves_and_leave_the_default(machine: Machi
     assert machine.power_on() == []
 
 
-def test_a_plain_loop_does_not_start_a_kernel_that_somebody_loaded(machine: Machine) -> None:
+def test_a_plain_loop_does_not_start_a_kernel_that_somebody_loaded(machine: LoopMachine) -> None:
     machine.begin("--boots", 2, "--reboot")
     order = machine.state()["order"]
     for _ in range(order.index("stock", 1)):
@@ -231,7 +232,7 @@ def test_a_plain_loop_does_not_start_a_kernel_that_somebody_loaded(machine: Mach
         assert machine.reboots() == before + 1
 
 
-def test_many_boots_end_with_the_first_that_fails(machine: Machine) -> None:
+def test_many_boots_end_with_the_first_that_fails(machine: LoopMachine) -> None:
     machine.begin("--boots", 2, "--reboot")
     answers: list[Answer] = []
     while machine.state()["phase"] != "done":
@@ -242,7 +243,7 @@ def test_many_boots_end_with_the_first_that_fails(machine: Machine) -> None:
     at_rest(machine)
 
 
-def test_a_tuned_boot_where_the_stock_one_is_due_is_told(machine: Machine) -> None:
+def test_a_tuned_boot_where_the_stock_one_is_due_is_told(machine: LoopMachine) -> None:
     machine.begin("--boots", 1, "--reboot")
     entry = machine.state()["entry"]
     if machine.state()["order"][0] == "tuned":
@@ -255,14 +256,14 @@ def test_a_tuned_boot_where_the_stock_one_is_due_is_told(machine: Machine) -> No
 # ------------------------------------------------------- refused, told, ended
 
 
-def refusal(machine: Machine, *words: object) -> str:
+def refusal(machine: LoopMachine, *words: object) -> str:
     before = machine.host.snapshot()
     line = machine.tune(*words).refused()
     assert machine.host.snapshot() == before
     return line
 
 
-def test_what_could_not_end_well_is_refused_before_it_begins(machine: Machine) -> None:
+def test_what_could_not_end_well_is_refused_before_it_begins(machine: LoopMachine) -> None:
     host = machine.host
     assert "--reboot" in refusal(machine, "--boots", 2)
     assert "--boots N" in refusal(machine, "--kexec")
@@ -288,7 +289,7 @@ def test_what_could_not_end_well_is_refused_before_it_begins(machine: Machine) -
     assert f"the default boots Linux {RELEASE}, not {OLDER}" in refusal(machine)
 
 
-def test_a_promoted_or_tuned_boot_is_not_compared_with_itself(machine: Machine) -> None:
+def test_a_promoted_or_tuned_boot_is_not_compared_with_itself(machine: LoopMachine) -> None:
     machine.begin()
     machine.power_on()
     assert "nothing to compare with" in refusal(machine)
@@ -296,7 +297,7 @@ def test_a_promoted_or_tuned_boot_is_not_compared_with_itself(machine: Machine) 
     assert "'lowlat-gen rollback' first" in refusal(machine)
 
 
-def test_somebody_elses_pending_change_is_refused(machine: Machine) -> None:
+def test_somebody_elses_pending_change_is_refused(machine: LoopMachine) -> None:
     text = machine.host.read("etc/default/grub").replace('"quiet"', '"quiet splash"')
     machine.host.write("etc/default/grub", text)
     assert "--accept-pending" in refusal(machine)
@@ -305,7 +306,7 @@ def test_somebody_elses_pending_change_is_refused(machine: Machine) -> None:
     assert "splash" in tuned
 
 
-def test_a_dry_run_changes_nothing(machine: Machine) -> None:
+def test_a_dry_run_changes_nothing(machine: LoopMachine) -> None:
     before = machine.host.snapshot()
     said = machine.begin("--dry-run", "--boots", 3, "--reboot").out
     assert "3 stock and 3 tuned boots in random order" in said
@@ -319,7 +320,7 @@ def test_a_dry_run_changes_nothing(machine: Machine) -> None:
     assert machine.host.snapshot() == before
 
 
-def test_there_is_one_loop_at_a_time(machine: Machine) -> None:
+def test_there_is_one_loop_at_a_time(machine: LoopMachine) -> None:
     machine.begin()
     assert "under way" in refusal(machine)
     assert "waits for a reboot (boot 2 of 2, tuned)" in machine.begin("--status").out
@@ -327,7 +328,7 @@ def test_there_is_one_loop_at_a_time(machine: Machine) -> None:
     assert machine.state()["phase"] == "boot"
 
 
-def test_abort_ends_it_and_keeps_the_runs(machine: Machine) -> None:
+def test_abort_ends_it_and_keeps_the_runs(machine: LoopMachine) -> None:
     machine.begin()
     kept = machine.state()["legs"][0]["run"]
     assert "the default is as before" in machine.begin("--abort").out
@@ -340,7 +341,7 @@ def test_abort_ends_it_and_keeps_the_runs(machine: Machine) -> None:
     machine.begin()
 
 
-def test_abort_takes_back_what_was_promoted_meanwhile(machine: Machine) -> None:
+def test_abort_takes_back_what_was_promoted_meanwhile(machine: LoopMachine) -> None:
     machine.begin()
     machine.power_on(units=False)
     machine.host.done("promote")
@@ -351,7 +352,7 @@ def test_abort_takes_back_what_was_promoted_meanwhile(machine: Machine) -> None:
     assert machine.host.status()["state"] == "tried"
 
 
-def test_abort_while_a_boot_is_measured_wins(machine: Machine) -> None:
+def test_abort_while_a_boot_is_measured_wins(machine: LoopMachine) -> None:
     machine.begin()
     abort = f'{SHELL_GEN} tune --abort --root "$TREE" >/dev/null || exit 1'
     machine.host.write("recorded/tuned.sh", abort)
@@ -363,7 +364,7 @@ def test_abort_while_a_boot_is_measured_wins(machine: Machine) -> None:
     at_rest(machine)
 
 
-def test_rollback_in_the_middle_leaves_nothing_to_go_on(machine: Machine) -> None:
+def test_rollback_in_the_middle_leaves_nothing_to_go_on(machine: LoopMachine) -> None:
     before = machine.host.config
     machine.begin()
     machine.host.done("rollback")
@@ -373,7 +374,7 @@ def test_rollback_in_the_middle_leaves_nothing_to_go_on(machine: Machine) -> Non
     assert machine.state()["phase"] == "done"
 
 
-def test_a_damaged_record_is_named(machine: Machine) -> None:
+def test_a_damaged_record_is_named(machine: LoopMachine) -> None:
     machine.begin()
     path = "var/lib/lowlat/tune.json"
     good = machine.host.read(path)
@@ -400,7 +401,7 @@ def test_a_damaged_record_is_named(machine: Machine) -> None:
     machine.host.done("tune", "--status")
 
 
-def test_nothing_is_written_through_a_link(machine: Machine) -> None:
+def test_nothing_is_written_through_a_link(machine: LoopMachine) -> None:
     elsewhere = machine.host.path / "elsewhere"
     elsewhere.mkdir()
     state = machine.host.path / "var/lib/lowlat"

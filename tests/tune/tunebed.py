@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hosttree import STOCK, Host, Namespace, make
-from powercut import build
 
-from trees import CPU, Answer
+from support.cli import Answer
+from support.hosttree import STOCK, Host, Namespace, make
+from support.machines import CPU
+from support.powercut import build
 
 UNIT = "etc/systemd/system/lowlat-tune.service"
 WANTED = "etc/systemd/system/multi-user.target.wants/lowlat-tune.service"
@@ -72,7 +73,7 @@ def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
     started.stop()
 
 
-class Machine:
+class LoopMachine:
     """A host that boots: GRUB, systemd's units and the power button."""
 
     def __init__(self, host: Host, harness: Path) -> None:
@@ -160,11 +161,11 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path: Path, bed: Bed) -> Machine:
-    return Machine(make(tmp_path / "host", bed), bed.harness)
+def machine(tmp_path: Path, bed: Bed) -> LoopMachine:
+    return LoopMachine(make(tmp_path / "host", bed), bed.harness)
 
 
-def at_rest(machine: Machine) -> None:
+def at_rest(machine: LoopMachine) -> None:
     """Only the loop's record is left: no unit, no one-shot entry, no pending trial."""
     assert not (machine.host.path / UNIT).exists() and not (machine.host.path / WANTED).is_symlink()
     status = machine.host.status()
@@ -174,5 +175,5 @@ def at_rest(machine: Machine) -> None:
     assert not trials.exists() or json.loads(trials.read_text())["pending"] is None
 
 
-def stock_is_default(machine: Machine) -> None:
+def stock_is_default(machine: LoopMachine) -> None:
     assert machine.host.status()["default"]["entry"] == STOCK

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support import needs
-from trees import lowlat
+from support.cli import lowlat
 
 MACHINE = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
 ISOLATED = Path("/sys/devices/system/cpu/isolated").read_text().strip()

@@ -11,7 +11,7 @@ import pytest
 
 from lowlat.base import process
 from lowlat.verbs import VERBS
-from trees import lowlat
+from support.cli import lowlat
 
 DEPENDENCIES = Path(__file__).parents[2] / "packaging/dependencies"
 

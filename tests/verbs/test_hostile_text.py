@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import report_runs
-from trees import Answer, lowlat, machine, write_tree
+from support import runs
+from support.cli import Answer, lowlat
+from support.machines import machine, write_tree
 
 pytestmark = pytest.mark.security
 
@@ -160,7 +161,7 @@ def test_a_runs_text(tmp_path_factory: pytest.TempPathFactory, text: str, places
     folder = tmp_path_factory.mktemp("runs")
     files: list[object] = []
     for side in ("before", "after"):
-        for run in report_runs.arm(side, (100.0, 90.0)):
+        for run in runs.arm(side, (100.0, 90.0)):
             for place in sorted(places) if side == "after" else ():
                 PLACES[place](run, text)
             path = folder / f"{run['boot_id'] if side == 'before' else len(files)}.json"

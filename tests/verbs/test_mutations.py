@@ -9,12 +9,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hosttree import NEEDS, Host, apply_and_try
 
-from mutations import changed, check, count, damaged
-from report_runs import document
+from support.hosttree import NEEDS, Host, apply_and_try
+from support.mutations import changed, check, count, damaged
+from support.runs import document
 
-pytest_plugins = ["hosttree"]
+pytest_plugins = ["support.hosttree"]
 pytestmark = [pytest.mark.security, pytest.mark.slow]
 
 MACHINES = sorted((Path(__file__).parents[1] / "machines").glob("*.txt"))

@@ -13,16 +13,14 @@ from pathlib import Path
 
 import pytest
 
-import synthetic
-import trees
 from lowlat.model.cpuset import CpuSet
-from measuring import ISOLATING_KERNEL, needs_notification
-from ordinary_user import AS_NOBODY, OrdinaryUser
-from support import needs, procs, waits
+from support import machines, needs, procs, synthetic, waits
+from support.cli import lowlat
+from support.harness import ISOLATING_KERNEL, needs_notification
+from support.ordinary_user import AS_NOBODY, OrdinaryUser
 from support.waits import GUARD_S
-from trees import lowlat
 
-pytest_plugins = ["ordinary_user"]
+pytest_plugins = ["support.ordinary_user"]
 pytestmark = pytest.mark.slow
 
 ALLOWED = sorted(os.sched_getaffinity(0))
@@ -63,11 +61,11 @@ def run(*words: object, given: str = "") -> subprocess.CompletedProcess[str]:
 
 def tree(tmp_path: Path, *, isolated: str = "2-3", **files: str) -> Path:
     given = {
-        f"{trees.CPU}/online": "0-3\n",
-        f"{trees.CPU}/isolated": f"{isolated}\n",
+        f"{machines.CPU}/online": "0-3\n",
+        f"{machines.CPU}/isolated": f"{isolated}\n",
         **files,
     }
-    return trees.write_tree(tmp_path / "host", given)
+    return machines.write_tree(tmp_path / "host", given)
 
 
 # ------------------------------------------------------------------ it runs

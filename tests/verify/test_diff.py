@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trees import CONFIG, fair_server, lowlat, machine, write_tree
+from support.cli import lowlat
+from support.machines import CONFIG, fair_server, machine, write_tree
 
 MASK = "sys/devices/virtual/workqueue/cpumask"
 SETTLED = {

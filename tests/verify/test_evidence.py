@@ -16,18 +16,17 @@ from typing import Any, Callable, Optional, TypeVar
 
 import pytest
 
-from conftest import Answer
 from lowlat.catalogue import CATALOGUE
 from lowlat.host.archive import Archive, open_root, parse
 from lowlat.model.cpuset import CpuSet
 from lowlat.verbs.capture import capture
 from lowlat.verify import counters, evidence
 from support import needs, waits
+from support.cli import lowlat
 from support.waits import GUARD_S
 
 pytestmark = pytest.mark.slow
 
-Gen = Callable[..., Answer]
 Wanted = TypeVar("Wanted")
 
 SHELLS = ("dash", "bash", "busybox")
@@ -80,20 +79,20 @@ def test_every_file_of_the_catalogue_is_in_it() -> None:
     assert set(counters.ISOLATED) <= set(known)
 
 
-def test_the_verb_prints_it(lowlat_gen: Gen) -> None:
-    answer = lowlat_gen("capture", "--evidence-script")
+def test_the_verb_prints_it() -> None:
+    answer = lowlat("capture", "--evidence-script")
     assert (answer.status, answer.out) == (0, evidence.script())
     first = answer.out.splitlines()[:5]
     assert first[0] == "#!/bin/sh"
     assert any("READ THAT FILE BEFORE YOU PASS IT ON" in line for line in first)
 
 
-def test_a_capture_without_evidence_is_not_judged(lowlat_gen: Gen, tmp_path: Path) -> None:
+def test_a_capture_without_evidence_is_not_judged(tmp_path: Path) -> None:
     """What it did not save would be told as missing on the machine."""
     machine = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
     plan = tmp_path / "plan.json"
-    plan.write_text(lowlat_gen("plan", "--root", machine, "--json").out)
-    answer = lowlat_gen("verify", "--root", machine, "--plan", plan)
+    plan.write_text(lowlat("plan", "--root", machine, "--json").out)
+    answer = lowlat("verify", "--root", machine, "--plan", plan)
     assert answer.status == 2 and "holds no evidence ('capture --evidence'" in answer.err
 
 
@@ -208,38 +207,36 @@ def test_bad_options_are_refused(option: str, tmp_path: Path) -> None:
 # ------------------------------------------------------------- judged elsewhere
 
 
-def judged(lowlat_gen: Gen, plan: Path, root: object) -> list[dict[str, Any]]:
-    answer = lowlat_gen("verify", "--plan", plan, "--root", root, "--duration", "0s", "--json")
+def judged(plan: Path, root: object) -> list[dict[str, Any]]:
+    answer = lowlat("verify", "--plan", plan, "--root", root, "--duration", "0s", "--json")
     rows: list[dict[str, Any]] = json.loads(answer.out)["settings"]
     # Tasks come and go from one reading to the next.
     return [row for row in rows if not re.match(r"/proc(/\d+)?$", row["where"])]
 
 
-def test_live_script_and_capture_agree(
-    lowlat_gen: Gen, shell: Callable[..., bytes], tmp_path: Path
-) -> None:
+def test_live_script_and_capture_agree(shell: Callable[..., bytes], tmp_path: Path) -> None:
     plan, captured, gathered = (tmp_path / name for name in ("plan.json", "c.txt", "s.txt"))
     # Kernel threads come and go from one reading to the next.
-    made = lowlat_gen("plan", "--json", "--disable", "kthread.affinity")
+    made = lowlat("plan", "--json", "--disable", "kthread.affinity")
     if made.status == 2:
-        needs.absent(f"no plan is possible here: {made.refusal}")
+        needs.absent(f"no plan is possible here: {made.refused()}")
     plan.write_text(made.out)
-    live = judged(lowlat_gen, plan, "/")
+    live = judged(plan, "/")
     captured.write_text(capture(open_root("/"), 0.0))
     gathered.write_bytes(shell("-d", "0"))
     # Somebody may change this host meanwhile.
-    again = judged(lowlat_gen, plan, "/")
+    again = judged(plan, "/")
     changed = [before["name"] for before, after in zip(live, again) if before != after]
     stages = {row["where"] == "cmdline" for row in live}
     assert stages == {True, False}
     for archive in (captured, gathered):
-        told = judged(lowlat_gen, plan, archive)
+        told = judged(plan, archive)
         assert len(told) == len(live)
         assert [two for two in zip(live, told) if two[0] != two[1]
                 and two[0]["name"] not in changed] == []  # fmt: skip
 
 
-def test_kernel_threads_agree(lowlat_gen: Gen, shell: Callable[..., bytes], tmp_path: Path) -> None:
+def test_kernel_threads_agree(shell: Callable[..., bytes], tmp_path: Path) -> None:
     root = Archive("script", parse(shell("-d", "0")))
     threads = [name for name in root.names("/proc") if name.isdigit()]
     if "2" not in threads:

@@ -31,7 +31,7 @@ from lowlat.runtime import settings
 from lowlat.verify import evidence
 from lowlat.verify.finding import Finding, Standing
 from lowlat.verify.verdict import verify
-from trees import CPU, machine, write_tree
+from support.machines import CPU, machine, write_tree
 
 Files = dict[str, str]
 
@@ -112,7 +112,7 @@ _AROUND = {
 
 
 @dataclass(frozen=True)
-class Made:
+class PlantedSetting:
     """A plan of one setting, the machine on which it is in effect, and the row that shows this."""
 
     entry: Tunable
@@ -160,7 +160,7 @@ def _example(pattern: str, text: str) -> str:
     return said.replace(r"\s+", "\t").replace("\\", "") + "\n"
 
 
-def _boot(entry: Tunable) -> Made:
+def _boot(entry: Tunable) -> PlantedSetting:
     value, sign = entry.own_value(_TARGET), entry.sign
     shown = sign.expected(value) or ""
     files = {**_base(), **_BEHAVIOUR[sign.shows][0]}
@@ -171,10 +171,12 @@ def _boot(entry: Tunable) -> Made:
     if sign.proof:
         files["var/log/dmesg"] += _example(sign.proof, shown)
     item = PlannedParameter(entry.name, value, "", "", "")
-    return Made(entry, _plan(entry.parameter(value), (item,), ()), files, "cmdline", value)
+    return PlantedSetting(
+        entry, _plan(entry.parameter(value), (item,), ()), files, "cmdline", value
+    )
 
 
-def _run_time(entry: Tunable) -> Made:
+def _run_time(entry: Tunable) -> PlantedSetting:
     # Settings named after a device that this machine lacks: any name will do.
     rows = [*entry.settings(_TARGET)] or [
         Value(_any(row.path), _any(row.value)) for row in entry.rows
@@ -188,7 +190,7 @@ def _run_time(entry: Tunable) -> Made:
         files[path] = f"{sign.expected(item.value)}\n"
         if sign.like:
             files[f"{folder}/{sign.like}"] = files[path]
-    return Made(entry, _plan("", (), (item,)), files, item.target, item.value)
+    return PlantedSetting(entry, _plan("", (), (item,)), files, item.target, item.value)
 
 
 def _any(text: str) -> str:
@@ -222,7 +224,7 @@ def _other(reads: Reads, value: str) -> str:
 # ------------------------------------------------------------------- the plants
 
 
-def _planted_at_boot(made: Made) -> Iterator[tuple[str, Files]]:
+def _planted_at_boot(made: PlantedSetting) -> Iterator[tuple[str, Files]]:
     sign, files = made.entry.sign, made.files
     name, line = made.entry.name, files["proc/cmdline"]
     yield "absent", {**files, "proc/cmdline": "quiet\n"}
@@ -260,7 +262,7 @@ def _planted_at_boot(made: Made) -> Iterator[tuple[str, Files]]:
         yield "set by another manager", {**files, **_tuned(sign.path)}
 
 
-def _planted_at_run_time(made: Made) -> Iterator[tuple[str, Files]]:
+def _planted_at_run_time(made: PlantedSetting) -> Iterator[tuple[str, Files]]:
     entry, target, files = made.entry, made.where, made.files
     thread = target.startswith("kthread:")
     held = _file(entry, target, made.value)
@@ -292,7 +294,9 @@ def _tuned(path: str) -> Files:
     }
 
 
-def _made(entry: Tunable) -> tuple[Made, Callable[[Made], Iterator[tuple[str, Files]]]]:
+def _made(
+    entry: Tunable,
+) -> tuple[PlantedSetting, Callable[[PlantedSetting], Iterator[tuple[str, Files]]]]:
     if entry.at_boot:
         return _boot(entry), _planted_at_boot
     return _run_time(entry), _planted_at_run_time

@@ -21,7 +21,8 @@ from lowlat.host.root import Root
 from lowlat.plan import store
 from lowlat.verify import evidence
 from lowlat.verify.verdict import verify
-from trees import CONFIG, CPU, CPUINFO_X86, FLAGS, Answer, fair_server, machine, write_tree
+from support.cli import Answer
+from support.machines import CONFIG, CPU, CPUINFO_X86, FLAGS, fair_server, machine, write_tree
 
 LINE = (
     "quiet isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3 irqaffinity=0 "

@@ -12,30 +12,27 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Callable
 
 import pytest
 from test_verify import SWAYED, planned, tuned
 
-from conftest import Answer
 from lowlat.host.root import Root
 from lowlat.verify.watch import Watch
 from support import waits
+from support.cli import Answer, lowlat
 from support.files import put
+from support.machines import write_tree
 from support.waits import GUARD_S
-from trees import write_tree
-
-Gen = Callable[..., Answer]
 
 IRQ, MASK = "proc/irq/24/smp_affinity", "sys/devices/virtual/workqueue/cpumask"
 
 
 @pytest.fixture
-def host(tmp_path: Path, lowlat_gen: Gen) -> Path:
+def host(tmp_path: Path) -> Path:
     """A machine whose run-time half was started by ``runtime start`` and nothing else."""
     root = planned(tmp_path)
     (root / IRQ).write_text("f\n")
-    assert lowlat_gen("runtime", "start", "--root", root).status == 0
+    assert lowlat("runtime", "start", "--root", root).status == 0
     return root
 
 
@@ -67,11 +64,11 @@ def test_it_puts_back_only_when_asked_to(host: Path) -> None:
     assert (host / MASK).read_text().strip() == "1"
 
 
-def test_what_is_put_back_is_still_undone_by_stop(host: Path, lowlat_gen: Gen) -> None:
+def test_what_is_put_back_is_still_undone_by_stop(host: Path) -> None:
     (host / IRQ).write_text("c\n")
     list(Watch(Root(str(host)), restore=True).look())
     assert (host / IRQ).read_text().strip() == "1"
-    assert lowlat_gen("runtime", "stop", "--root", host).status == 0
+    assert lowlat("runtime", "stop", "--root", host).status == 0
     assert (host / IRQ).read_text().strip() == "f"
 
 
@@ -86,10 +83,10 @@ def test_what_an_administrator_overrides_is_told_and_left(host: Path) -> None:
     assert file.read_text() == "20\n"
 
 
-def test_what_was_taken_back_in_order_is_not_fought(host: Path, lowlat_gen: Gen) -> None:
+def test_what_was_taken_back_in_order_is_not_fought(host: Path) -> None:
     watch = Watch(Root(str(host)), restore=True)
     assert list(watch.look()) == []
-    assert lowlat_gen("runtime", "stop", "--root", host).status == 0
+    assert lowlat("runtime", "stop", "--root", host).status == 0
     assert list(watch.look()) == [
         "no run-time settings are in use: 'lowlat-gen runtime start' sets them"
     ]
@@ -107,16 +104,16 @@ def test_a_journal_that_cannot_be_written_is_told_once(host: Path) -> None:
     assert (host / MASK).read_text() == "f\n"
 
 
-def test_once_ends_with_a_status(host: Path, lowlat_gen: Gen) -> None:
-    assert lowlat_gen("watch", "--once", "--root", host) == Answer(0, "", "")
+def test_once_ends_with_a_status(host: Path) -> None:
+    assert lowlat("watch", "--once", "--root", host) == Answer(0, "", "")
     (host / MASK).write_text("f\n")
-    answer = lowlat_gen("watch", "--once", "--root", host)
+    answer = lowlat("watch", "--once", "--root", host)
     assert (answer.status, answer.out.count("\n")) == (1, 1)
 
 
 @pytest.mark.parametrize("interval", ["0s", "500ms", "2", "48h"])
-def test_an_interval_that_is_none_is_refused(lowlat_gen: Gen, interval: str) -> None:
-    assert "--interval" in lowlat_gen("watch", "--interval", interval).refusal
+def test_an_interval_that_is_none_is_refused(interval: str) -> None:
+    assert "--interval" in lowlat("watch", "--interval", interval).refused()
 
 
 @pytest.fixture
@@ -159,14 +156,14 @@ def test_being_stopped_does_not_end_it(running: subprocess.Popen[bytes], host: P
     assert line(running).startswith("workqueue.cpumask: back in effect: ")
 
 
-def test_a_plan_may_be_named(host: Path, lowlat_gen: Gen, tmp_path: Path) -> None:
+def test_a_plan_may_be_named(host: Path, tmp_path: Path) -> None:
     plan = tmp_path / "other.json"
     plan.write_text((host / "var/lib/lowlat/plan.json").read_text())
     (host / "run/lowlat/plan.json").unlink()
-    assert lowlat_gen("watch", "--once", "--root", host).status == 1
-    assert lowlat_gen("watch", "--once", "--root", host, "--plan", plan).status == 0
+    assert lowlat("watch", "--once", "--root", host).status == 1
+    assert lowlat("watch", "--once", "--root", host, "--plan", plan).status == 0
     plan.write_text(json.dumps({}))
-    assert "not a plan" in lowlat_gen("watch", "--once", "--plan", plan).refusal
+    assert "not a plan" in lowlat("watch", "--once", "--plan", plan).refused()
 
 
 def test_the_service_changes_nothing_unless_edited() -> None:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import pytest
 from pages import Page
-from test_rehearse_matrix import Bench
 
 from lowlat.rehearse.comparisons import marked
 from lowlat.verify.finding import Finding, Standing
 from lowlat.view.settings import mark, ordered
+from support.rehearsal import RehearsalBench
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ class Rehearsed:
 @pytest.fixture(scope="module")
 def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Rehearsed:
     """Two boots an arm; in the first of two arms, the tick was not stopped."""
-    bench = Bench(tmp_path_factory.mktemp("rehearsed"))
+    bench = RehearsalBench(tmp_path_factory.mktemp("rehearsed"))
     spoiling = SPOILING.format(spoiled=("lowlat-1", f"{WITHOUT}-1"))
     program = bench.runner.read_text().partition("sys.exit(")[0]
     bench.runner.write_text(program + spoiling)

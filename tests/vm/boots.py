@@ -62,7 +62,7 @@ umount "$2"
 """
 
 
-class Recorder(Protocol):
+class BootRecorder(Protocol):
     """Looks at a machine while it is on; snapshots.py has one."""
 
     def recording(self, guest: Guest) -> contextlib.AbstractContextManager[None]: ...
@@ -91,7 +91,7 @@ class Guest:
         """The last lines of the console."""
         return _tail(self.folder / "console")
 
-    def boot(self, share: Path, *, cut_at: str = "", recorder: Recorder | None = None) -> Guest:
+    def boot(self, share: Path, *, cut_at: str = "", recorder: BootRecorder | None = None) -> Guest:
         """Switch the machine on, with the task in ``share``, until it powers off or resets, or
         until its console shows ``cut_at``, when its power is cut.
 
@@ -129,7 +129,7 @@ class Guest:
             *_WATCHDOG,
         ]
 
-    def work(self, share: Path, task: str, *, recorder: Recorder | None = None) -> Guest:
+    def work(self, share: Path, task: str, *, recorder: BootRecorder | None = None) -> Guest:
         """Boot the machine to run a task, a shell script.
 
         Raises AssertionError, with the last lines of the console, if the task failed.

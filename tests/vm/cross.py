@@ -25,7 +25,7 @@ TRIPLETS = {"arm64": "aarch64-linux-gnu"}
 
 
 @dataclass(frozen=True)
-class Built:
+class CrossBuilt:
     """A built tree: the program, and its own tests by name."""
 
     folder: Path
@@ -38,7 +38,7 @@ class Built:
         return {p.name: p for p in sorted((self.folder / "tests").rglob("test_*")) if not p.suffix}
 
 
-def built_or_skip(arch: str, out: Path) -> Built:
+def built_or_skip(arch: str, out: Path) -> CrossBuilt:
     """The harness, built into ``out``; skips the test with a reason if the compiler is missing."""
     triplet = TRIPLETS[arch]
     compiler = process.find(f"{triplet}-gcc")
@@ -55,7 +55,7 @@ def built_or_skip(arch: str, out: Path) -> Built:
         timeout=_BUILD_S,
     )
     assert made.status == 0, made.stderr
-    return Built(out)
+    return CrossBuilt(out)
 
 
 def jansson_or_skip(arch: str) -> Path:

@@ -18,10 +18,10 @@ from pathlib import Path
 import emulator
 import initramfs
 from kernels import KERNELS, busybox_or_skip, packaged_or_skip
-from powercut import Cutting
 
 from lowlat.base import process
 from support import needs
+from support.powercut import Cutting
 
 _MODULES = ("9p", "9pnet_virtio", "virtio_blk", "overlay", "vfat", "nls_cp437", "nls_ascii")
 

@@ -34,7 +34,7 @@ class Journey:
             shutil.copy(file, self.share)
 
     def go(
-        self, guest: Guest, name: str, steps: str, *, recorder: boots.Recorder | None = None
+        self, guest: Guest, name: str, steps: str, *, recorder: boots.BootRecorder | None = None
     ) -> Guest:
         """Boot the guest to run these steps."""
         after = guest.work(self.share, task(name, steps), recorder=recorder)

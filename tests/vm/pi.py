@@ -14,13 +14,12 @@ from typing import Any
 
 import emulator
 import initramfs
-import pi_firmware
 from fat_guest import FatGuest, FatImage
-from hosttree import Host, bare
 from kernels import KERNELS, busybox_or_skip, packaged_or_skip
-from test_raspberry_pi import add_mailbox
 
 from lowlat.host import archive
+from support import pi_firmware
+from support.hosttree import Host, bare
 
 FOLDER = "boot/firmware"
 LINE = "console=serial0,115200 console=tty1 root=PARTUUID=1-02 rootwait quiet"
@@ -191,7 +190,7 @@ def make_pi(path: Path, guest: FatGuest) -> Pi:
     files |= {f"boot/config-{kernel.release}": kernel.config for kernel in (older, newer)}
     host = bare(path, guest, files)
     (path / FOLDER).mkdir()
-    add_mailbox(host)
+    pi_firmware.add_mailbox(host)
     modules = 'rm -rf /usr/lib/modules/* && mkdir -p "/usr/lib/modules/$1"'
     assert host.chroot("sh", "-c", modules, "sh", older.release).status == 0
     pi = Pi(path, guest)

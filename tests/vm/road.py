@@ -12,11 +12,11 @@ from typing import Any
 
 import boots
 import image
-import powercut
 import pytest
 from journey import Journey, packages_or_skip, task
 
 from lowlat.base.process import find
+from support import powercut
 
 #: The parameters that only a trial has.
 TRIAL = {

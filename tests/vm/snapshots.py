@@ -26,7 +26,7 @@ _AT_MOST = 8
 
 
 @dataclass
-class Recorder:
+class SnapshotRecorder:
     """The states of one boot from the moment when its console shows ``since``. ``states`` has the
     machine at some of the moments, ``partitions`` the EFI partition at all when it had changed."""
 

@@ -20,13 +20,13 @@ import results
 from boots import Guest
 from journey import Journey, differing, packages_or_skip
 from road import check_kernels, other_kernel
-from snapshots import Recorder
+from snapshots import SnapshotRecorder
 
 from lowlat.base import process
 from support import needs
 from support.waits import GUARD_S
 
-pytest_plugins = ["powercut"]
+pytest_plugins = ["support.powercut"]
 pytestmark = [pytest.mark.vm, pytest.mark.proof]
 
 #: The boots by name, and what is done in each after its values were read.
@@ -44,12 +44,12 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Road:
+class EfiRoad:
     """The boots of one kind of machine, and what was recorded in those that write."""
 
     kind: str
     journey: Journey
-    recorded: dict[str, Recorder] = field(default_factory=dict)
+    recorded: dict[str, SnapshotRecorder] = field(default_factory=dict)
 
     @property
     def known(self) -> set[str]:
@@ -64,7 +64,7 @@ class Road:
             return self.journey.go(guest, name, steps)
         own = folder / f"recorded-{name}"
         own.mkdir()
-        self.recorded[name] = Recorder(own, "steps: look")
+        self.recorded[name] = SnapshotRecorder(own, "steps: look")
         return self.journey.go(guest, name, steps, recorder=self.recorded[name])
 
 
@@ -73,7 +73,7 @@ def _is_entry(name: str) -> bool:
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def road(request: pytest.FixtureRequest) -> Iterator[Road]:
+def road(request: pytest.FixtureRequest) -> Iterator[EfiRoad]:
     if process.find("mcopy") is None:
         needs.absent("mcopy is not installed: apt install mtools")
     packages, steps = KINDS[request.param]
@@ -84,17 +84,17 @@ def road(request: pytest.FixtureRequest) -> Iterator[Road]:
         done = made.found["grub"]
         steps_done = (done["packages"], done["grub"], *done.get("images", ()))
         assert [said for said in steps_done if said[0]] == []
-        whole = Road(request.param, made)
+        whole = EfiRoad(request.param, made)
         for boot in BOOTS:
             guest = whole.go(Path(name), guest, boot)
         yield whole
 
 
-def test_the_machine_has_systemd_boot(road: Road) -> None:
+def test_the_machine_has_systemd_boot(road: EfiRoad) -> None:
     assert road.journey.found["stock"]["status"]["loader"] == "systemd-boot"
 
 
-def test_apply_only_adds(road: Road) -> None:
+def test_apply_only_adds(road: EfiRoad) -> None:
     found = road.journey.found["stock"]
     assert found["apply"][0] == 0, found["apply"]
     before, after = found["loader"], found["loader after apply"]
@@ -107,7 +107,7 @@ def test_apply_only_adds(road: Road) -> None:
     assert found["status after apply"]["default"]["ours"] is False
 
 
-def test_the_trial_is_for_one_boot(road: Road) -> None:
+def test_the_trial_is_for_one_boot(road: EfiRoad) -> None:
     found, marker = road.journey.found, road.journey.marker
     assert found["stock"]["trial"][0] == 0, found["stock"]["trial"]
     assert [marker(name) is not None for name in BOOTS] == [False, True, False, True]
@@ -119,7 +119,7 @@ def test_the_trial_is_for_one_boot(road: Road) -> None:
     results.add(after["kernel"], "lowlat", "all", remark)
 
 
-def test_promote_and_rollback(road: Road) -> None:
+def test_promote_and_rollback(road: EfiRoad) -> None:
     found = road.journey.found
     assert found["returned"]["promote"][0] == 0, found["returned"]["promote"]
     assert found["promoted"]["status"]["state"] == "promoted"
@@ -137,14 +137,14 @@ def test_promote_and_rollback(road: Road) -> None:
     ],
 )
 def test_a_hang_comes_back_by_itself(
-    road: Road, hang: hangs.Hang, said: str, told: bool | None
+    road: EfiRoad, hang: hangs.Hang, said: str, told: bool | None
 ) -> None:
     hangs.comes_back(road.journey, hang, said, told, how=road.kind)
 
 
 @pytest.mark.parametrize("name", _RECORDED)
 def test_what_a_power_cut_leaves_comes_up_and_rolls_back(
-    road: Road, tell: Callable[[str], None], name: str
+    road: EfiRoad, tell: Callable[[str], None], name: str
 ) -> None:
     recorder = road.recorded[name]
     assert recorder.states and recorder.partitions
@@ -169,7 +169,7 @@ def _entries(partition: Path) -> dict[str, str]:
         return {path.name: path.read_text() for path in paths}
 
 
-def _comes_up(road: Road, state: Guest) -> str:
+def _comes_up(road: EfiRoad, state: Guest) -> str:
     """Returns what came up of a state that a power cut left."""
     stock = road.journey.found["stock"]
     with tempfile.TemporaryDirectory() as folder:
@@ -186,6 +186,6 @@ def _comes_up(road: Road, state: Guest) -> str:
         return "tuned"
 
 
-def test_the_entries_follow_the_kernels(road: Road) -> None:
+def test_the_entries_follow_the_kernels(road: EfiRoad) -> None:
     other_kernel(road.journey)
     check_kernels(road.journey)

@@ -33,7 +33,7 @@ _LONG_S = 10 * waits.GUARD_S
 Told = list[tuple[str, str]]
 
 
-class Machine:
+class StandInMachine:
     """A machine whose emulator runs these shell lines, a list for each boot; it counts its boots in
     ``boots``."""
 
@@ -79,8 +79,8 @@ class Machines:
     def wall(self, seconds: float, limit: float) -> None:
         self._patch.setattr(emulator, "WALL", seconds / limit)
 
-    def __call__(self, *scripts: str) -> Machine:
-        made = Machine(self._folder, *scripts)
+    def __call__(self, *scripts: str) -> StandInMachine:
+        made = StandInMachine(self._folder, *scripts)
         self._patch.setenv("LOWLAT_SPOILT", str(made.told))
         return made
 
@@ -91,7 +91,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machines:
     return Machines(tmp_path, monkeypatch)
 
 
-def _gone(machine: Machine) -> bool:
+def _gone(machine: StandInMachine) -> bool:
     """Whether no process of this machine is left."""
     texts = (Path(f"/proc/{pid}/cmdline") for pid in procs.children(os.getpid()))
     return not any(str(machine.folder) in path.read_text() for path in texts)
@@ -231,7 +231,7 @@ def test_nothing_is_kept_without_a_file(machine: Machines, monkeypatch: pytest.M
 # ------------------------------------------------------ guests by lowlat itself
 
 
-def _virtme(machine: Machine, patch: pytest.MonkeyPatch) -> vm.GuestBoot:
+def _virtme(machine: StandInMachine, patch: pytest.MonkeyPatch) -> vm.GuestBoot:
     """A guest on the host's files, whose emulator virtme-ng would have started."""
     share = machine.folder / "boot" / exchange.SHARE
     share.mkdir(parents=True)
@@ -282,7 +282,7 @@ class Rehearsal:
     """Takes the place of lowlat-gen: a rehearsal of one boot, each time as the next row says: what
     its console shows, whether it counts instructions, and whether the boot leaves facts."""
 
-    def __init__(self, machine: Machine, *rows: tuple[str, bool, bool]) -> None:
+    def __init__(self, machine: StandInMachine, *rows: tuple[str, bool, bool]) -> None:
         self.machine, self.rows, self.calls = machine, iter(rows), list[Sequence[str]]()
         self.out = machine.folder / "out"
         self.boot = self.out / "6.12.1-test" / "lowlat-1"

@@ -80,7 +80,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]+=*")
 
 
 @dataclass(frozen=True)
-class Guest:
+class Arm64Guest:
     """What came out of the guest: statuses and words of the tests and runs, and files."""
 
     tests: dict[str, tuple[int, str]]
@@ -101,7 +101,7 @@ def _unpacked(text: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def guest(tmp_path_factory: pytest.TempPathFactory) -> Guest:
+def guest(tmp_path_factory: pytest.TempPathFactory) -> Arm64Guest:
     folder = tmp_path_factory.mktemp("arm64")
     hardware = emulator.Hardware(ARCH, cpus=CPUS)
     argv = hardware.argv()
@@ -119,22 +119,22 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Guest:
         found[kind][name] = (int(status or 0), body.strip())
     assert "=== end" in text, text[-2000:]
     files = {name: _unpacked(body) for name, (_, body) in found["file"].items()}
-    return Guest(found["test"], found["run"], files)
+    return Arm64Guest(found["test"], found["run"], files)
 
 
-def test_its_own_tests_pass(guest: Guest) -> None:
+def test_its_own_tests_pass(guest: Arm64Guest) -> None:
     assert len(guest.tests) > 8
     assert {name: said for name, (status, said) in guest.tests.items() if status} == {}
 
 
-def test_clock_is_the_virtual_counter(guest: Guest) -> None:
+def test_clock_is_the_virtual_counter(guest: Arm64Guest) -> None:
     clock = guest.run("other")["clock"]
     assert (clock["source"], clock["invariant"]) == ("cntvct", True)
     # Of cntfrq_el0: QEMU's machine counts at 62.5 MHz, and 1 GHz from version 9 on.
     assert min(abs(clock["hz"] / rate - 1) for rate in (62.5e6, 1e9)) < 1e-3
 
 
-def test_events_are_the_noise(guest: Guest) -> None:
+def test_events_are_the_noise(guest: Arm64Guest) -> None:
     run = guest.run("other")
     header, *rows = guest.files["events"].splitlines()
     events = [tuple(map(int, row.split(","))) for row in rows]
@@ -151,7 +151,7 @@ def test_events_are_the_noise(guest: Guest) -> None:
         assert sum(count for _, _, count in cpu["histogram"]["counts"]) == cpu["events"]
 
 
-def test_counters_are_those_of_the_kernel(guest: Guest) -> None:
+def test_counters_are_those_of_the_kernel(guest: Arm64Guest) -> None:
     run = guest.run("other")
     for cpu in run["cpus"]:
         entries = cpu["interrupts_per_s"]
@@ -167,7 +167,7 @@ def test_counters_are_those_of_the_kernel(guest: Guest) -> None:
         assert any("arch_timer" in name for name in rows), rows
 
 
-def _growth(guest: Guest, cpu: int) -> dict[str, int]:
+def _growth(guest: Arm64Guest, cpu: int) -> dict[str, int]:
     before, after = (_column(guest.files[name], cpu) for name in ("before", "after"))
     return {label: count - before.get(label, 0) for label, count in after.items()}
 
@@ -179,11 +179,11 @@ def _column(text: str, cpu: int) -> dict[str, int]:
     return {row[0].rstrip(":"): int(row[at]) for row in words if len(row) > CPUS}
 
 
-def test_a_real_time_run_names_its_policy(guest: Guest) -> None:
+def test_a_real_time_run_names_its_policy(guest: Arm64Guest) -> None:
     assert guest.run("fifo")["policy"] == "fifo:1"
 
 
-def test_deadline_is_refused_with_its_reason(guest: Guest) -> None:
+def test_deadline_is_refused_with_its_reason(guest: Arm64Guest) -> None:
     status, said = guest.runs["refused"]
     assert status == 2
     assert said.count("\n") == 0
@@ -191,7 +191,7 @@ def test_deadline_is_refused_with_its_reason(guest: Guest) -> None:
 
 
 @pytest.mark.parametrize("name", ["unbound", "partition"])
-def test_deadline_throttling_is_named(guest: Guest, name: str) -> None:
+def test_deadline_throttling_is_named(guest: Arm64Guest, name: str) -> None:
     run = guest.run(name)
     assert run["policy"] == "deadline:50ms/100ms"
     (cpu,) = run["cpus"]

@@ -24,6 +24,7 @@ from lowlat.plan import profile
 from lowlat.rehearse import guest_measure
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.verify import evidence
+from support.cli import lowlat
 
 pytestmark = pytest.mark.vm
 
@@ -73,8 +74,6 @@ _GOVERNOR = "echo governor: $(cat /sys/module/cpufreq/parameters/default_governo
 
 #: How long the default profile's boots count entries into the kernel.
 _COUNTED_S = 3
-
-LowlatGen = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -170,17 +169,17 @@ class Booted:
         return list(guest_measure.complaints(said, self.states()))
 
 
-class Bench:
+class MatrixBench:
     """Plans, boots and judges in one folder."""
 
-    def __init__(self, lowlat_gen: LowlatGen, folder: Path) -> None:
-        self._run, self._folder = lowlat_gen, folder
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
     def plan(self, kernel: BootableKernel, case: Case, capture: str = "") -> dict[str, Any]:
         capture = capture or matrix.CAPTURES[case.wanted.arch]
         tree = matrix.machine(kernel, capture, self._folder / "machine.txt", case.seen())
         words = ("--kernel", kernel.release, "--profile", case.profile, *case.options.split())
-        document: dict[str, Any] = self._run("plan", "--root", tree, "--json", *words).json
+        document: dict[str, Any] = lowlat("plan", "--root", tree, "--json", *words).json()
         return document
 
     def boot(self, plan: dict[str, Any], trial: matrix.Trial) -> Booted:
@@ -188,7 +187,7 @@ class Bench:
         path = self._folder / "plan.json"
         path.write_text(json.dumps(plan))
         found = matrix.boot(trial, self._folder, evidence.script())
-        judged = self._run("verify", "--plan", path, "--root", found, "--json")
+        judged = lowlat("verify", "--plan", path, "--root", found, "--json")
         assert judged.status in (0, 1), judged.err
         rows = json.loads(judged.out)["settings"]
         return Booted(trial.kernel, plan, rows, archive.load(str(found)), self._console())
@@ -198,12 +197,12 @@ class Bench:
 
 
 @pytest.fixture
-def bench(lowlat_gen: LowlatGen, tmp_path: Path) -> Bench:
-    return Bench(lowlat_gen, tmp_path)
+def bench(tmp_path: Path) -> MatrixBench:
+    return MatrixBench(tmp_path)
 
 
 @pytest.mark.parametrize("case", _cases(), ids=str)
-def test_the_kernel_takes_what_is_planned(case: Case, bench: Bench) -> None:
+def test_the_kernel_takes_what_is_planned(case: Case, bench: MatrixBench) -> None:
     booted = _boot(case, bench)
     states = booted.states()
     assert list(states) == [item["name"] for item in booted.plan["cmdline"]["parameters"]]
@@ -219,7 +218,7 @@ def test_the_kernel_takes_what_is_planned(case: Case, bench: Bench) -> None:
     _keep(case, booted, {name: reasons[name] for name in unseen})
 
 
-def _boot(case: Case, bench: Bench) -> Booted:
+def _boot(case: Case, bench: MatrixBench) -> Booted:
     kernel = packaged_or_skip(case.wanted)
     plan = bench.plan(kernel, case)
     trial = matrix.Trial(
@@ -250,7 +249,7 @@ def _keep(case: Case, booted: Booted, unseen: Mapping[str, str]) -> None:
 
 
 @pytest.mark.parametrize("kernel", [name for name in KERNELS if name != "6.12-arm64"])
-def test_a_physical_plan_asks_for_all_that_is_to_be_proved(kernel: str, bench: Bench) -> None:
+def test_a_physical_plan_asks_for_all_that_is_to_be_proved(kernel: str, bench: MatrixBench) -> None:
     """The boots above prove what they plan: here, that they plan what matters."""
     found = packaged_or_skip(KERNELS[kernel])
     polls = bench.plan(found, Case(kernel, "lowlat-poll", _NEVER_SLEEPS))["cmdline"]["text"]
@@ -268,7 +267,11 @@ def test_a_physical_plan_asks_for_all_that_is_to_be_proved(kernel: str, bench: B
 
 
 def _fault(
-    bench: Bench, wanted: Packaged, change: Callable[[str], str], before: str = "", seconds: int = 0
+    bench: MatrixBench,
+    wanted: Packaged,
+    change: Callable[[str], str],
+    before: str = "",
+    seconds: int = 0,
 ) -> Booted:
     """Boot the default profile's plan with a changed line; what verify says of it."""
     kernel = packaged_or_skip(wanted)
@@ -282,7 +285,7 @@ def _told(booted: Booted, fault: str, row: Mapping[str, Any]) -> None:
     results.add(booted.kernel.release, f"lowlat, planted: {fault}", "", said)
 
 
-def test_a_list_out_of_range_is_named(bench: Bench) -> None:
+def test_a_list_out_of_range_is_named(bench: MatrixBench) -> None:
     kernel = packaged_or_skip(KERNELS["6.12"])
     # A machine with eight CPUs, of which four are left when it is booted.
     plan = bench.plan(kernel, Case("6.12", "lowlat"), "qemu-x86-2s4c-2n-devices")
@@ -294,7 +297,7 @@ def test_a_list_out_of_range_is_named(bench: Bench) -> None:
         _told(booted, "a list out of range", row)
 
 
-def test_faults_beside_each_other_are_named(bench: Bench) -> None:
+def test_faults_beside_each_other_are_named(bench: MatrixBench) -> None:
     """A second isolcpus=, a parameter left out, and a mask widened after the boot."""
     booted = _fault(
         bench,
@@ -317,7 +320,7 @@ def test_faults_beside_each_other_are_named(bench: Bench) -> None:
     _told(booted, "the workqueue mask widened", row)
 
 
-def test_an_unstable_clock_is_named(bench: Bench) -> None:
+def test_an_unstable_clock_is_named(bench: MatrixBench) -> None:
     """Unstable from its start, the clock keeps no tick (kernel/sched/clock.c): counters tell."""
     booted = _fault(bench, KERNELS["6.12"], lambda line: f"{line} tsc=unstable", "", _COUNTED_S)
     row = booted.row("nohz_full")
@@ -327,7 +330,7 @@ def test_an_unstable_clock_is_named(bench: Bench) -> None:
     _told(booted, "tsc=unstable", row)
 
 
-def test_a_kernel_without_nohz_full_is_named(bench: Bench) -> None:
+def test_a_kernel_without_nohz_full_is_named(bench: MatrixBench) -> None:
     kernel = packaged_or_skip(OLD)
     # Planned for another kernel: for this one nohz_full would be left out.
     plan = bench.plan(packaged_or_skip(KERNELS["6.1"]), Case("6.1", "lowlat"))
@@ -348,7 +351,7 @@ echo isolated >/sys/fs/cgroup/lowlat.slice/cpuset.cpus.partition
 """
 
 
-def test_an_invalid_partition_is_named(bench: Bench) -> None:
+def test_an_invalid_partition_is_named(bench: MatrixBench) -> None:
     kernel = packaged_or_skip(KERNELS["6.12"])
     plan = bench.plan(kernel, Case("6.12", "lowlat-hpc"))
     assert "isolcpus=managed_irq,domain" not in plan["cmdline"]["text"]

@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import Any, Callable
 
 import boots
-import powercut
 import pytest
 import results
 from boots import Guest
 from journey import Journey
-from powercut import ALL, NEEDS_CC, State
 from road import PROFILE, TRIAL
 
-pytest_plugins = ["road", "powercut"]
+from support import powercut
+from support.powercut import ALL, NEEDS_CC, State
+
+pytest_plugins = ["road", "support.powercut"]
 pytestmark = [pytest.mark.vm, NEEDS_CC]
 
 #: Guests at a time: a boot keeps little more than one of a host's CPUs busy.

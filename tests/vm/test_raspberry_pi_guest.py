@@ -9,15 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable
 
-import pi_firmware
 import pytest
 from fat_guest import FatGuest, FatImage
-from hosttree import NEEDS, plan_of
 from pi import FOLDER, HANG, HUNG, IMAGE_MIB, PANIC, Pi, PiBoot, kernels_or_skip, make_pi
-from powercut import NEEDS_CC
-from test_cuts import Cut, cut_everywhere
 
-pytest_plugins = ["powercut"]
+from support import pi_firmware
+from support.cutting import Cut, cut_everywhere
+from support.hosttree import NEEDS, plan_of
+from support.powercut import NEEDS_CC
+
+pytest_plugins = ["support.powercut"]
 pytestmark = [pytest.mark.vm, pytest.mark.proof, *NEEDS, NEEDS_CC]
 
 Tell = Callable[[str], None]
@@ -164,7 +165,7 @@ def line_of(image: FatImage) -> str:
     return image.read(wanted.cmdline).decode()
 
 
-class _PiCut(Cut):
+class _GuestCut(Cut):
     """Cuts the calls that write to the partition or change names anywhere. Only what the partition
     has at that moment is left of it. Each line that the firmware then finds is booted once."""
 
@@ -203,7 +204,7 @@ class _PiCut(Cut):
 
 
 def test_every_cut_of_promote_is_survived_on_fat(pi: Pi, tell: Tell) -> None:
-    cut = _PiCut(pi)
+    cut = _GuestCut(pi)
     try_once(pi)
     defaults = {"cmdline", str(pi.status()["kernels"][0]["entry"])}
     tell(cut_everywhere(cut, ("promote",), defaults))

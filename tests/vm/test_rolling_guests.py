@@ -19,14 +19,14 @@ import boots
 import emulator
 import image
 import pytest
-from ansible_hosts import Ansible, Played, ansible_or_skip
 from boots import Guest
 from journey import packages_or_skip
 
 from lowlat.base import process
 from support import needs, procs
+from support.ansible_hosts import Ansible, Played, ansible_or_skip
 
-pytest_plugins = ["powercut"]
+pytest_plugins = ["support.powercut"]
 pytestmark = [pytest.mark.vm, pytest.mark.proof, pytest.mark.ansible]
 
 #: Runs in each boot, as root. The line of a trial has panic=30: the boot after it is stock.
@@ -56,7 +56,7 @@ _ANSWER_S = 600.0
 
 
 @dataclass(frozen=True)
-class Machine:
+class RollingMachine:
     """A guest that runs, and its sshd's port on this host."""
 
     share: Path
@@ -83,7 +83,7 @@ class Machine:
 
 
 @contextlib.contextmanager
-def running(guest: Guest, folder: Path, *, panics: bool) -> Iterator[Machine]:
+def running(guest: Guest, folder: Path, *, panics: bool) -> Iterator[RollingMachine]:
     """The guest, which stays on over its reboots."""
     base = image.image_or_skip()
     debs = image.packages_or_skip(base, *image.SSH)
@@ -106,7 +106,7 @@ def running(guest: Guest, folder: Path, *, panics: bool) -> Iterator[Machine]:
         child = process.start([*guard, *words], stdout=console, stderr=subprocess.STDOUT)
     try:
         emulator.shows(_READY, words, limit=_LIMIT_S, log=log)
-        yield Machine(share, _listens(int(guest.pidfile.read_text())))
+        yield RollingMachine(share, _listens(int(guest.pidfile.read_text())))
     finally:
         process.end_group(child)
 
@@ -119,7 +119,7 @@ def _listens(pid: int) -> int:
     return int(port.rpartition(":")[2], 16)
 
 
-def _play(ansible: Ansible, hosts: dict[str, Machine], book: str, **more: Any) -> Played:
+def _play(ansible: Ansible, hosts: dict[str, RollingMachine], book: str, **more: Any) -> Played:
     rows = {
         name: {
             "ansible_host": "127.0.0.1",

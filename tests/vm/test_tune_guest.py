@@ -21,7 +21,7 @@ import pytest
 from boots import Guest
 from journey import Journey, packages_or_skip
 
-pytest_plugins = ["powercut"]
+pytest_plugins = ["support.powercut"]
 pytestmark = [pytest.mark.vm, pytest.mark.proof]
 
 #: Of each kind; the table of times in packaging/doc/boot.md is of five.

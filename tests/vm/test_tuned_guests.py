@@ -43,7 +43,7 @@ exec /usr/bin/python3 cycle.py . {arguments}
 
 
 @dataclass(frozen=True)
-class Guest:
+class TunedGuest:
     """Where TuneD runs: in the disk image, or under ``kernel`` in this host's user space.
     ``more`` asks for what happens when TuneD stops and when lowlat-gen fails it."""
 
@@ -110,13 +110,13 @@ _NEWEST = ("lowlat-bench", "lowlat-hpc", "lowlat-poll")
 
 #: Every run boots each kind of guest, and each profile in one of them; the long run does the rest.
 GUESTS = {
-    "debian13": Guest(_DEBIAN13, more=True),
-    "debian12": Guest(_DEBIAN12, KERNELS["6.1"]),
-    "realtime": Guest(("lowlat-rt",), KERNELS["6.12-rt"]),
-    "newest": Guest(_NEWEST, KERNELS["newest"]),
-    "debian13, the rest": Guest(_rest(*_DEBIAN13)),
-    "debian12, the rest": Guest(_rest(*_DEBIAN12), KERNELS["6.1"], more=True),
-    "newest, the rest": Guest(_rest(*_NEWEST), KERNELS["newest"], more=True),
+    "debian13": TunedGuest(_DEBIAN13, more=True),
+    "debian12": TunedGuest(_DEBIAN12, KERNELS["6.1"]),
+    "realtime": TunedGuest(("lowlat-rt",), KERNELS["6.12-rt"]),
+    "newest": TunedGuest(_NEWEST, KERNELS["newest"]),
+    "debian13, the rest": TunedGuest(_rest(*_DEBIAN13)),
+    "debian12, the rest": TunedGuest(_rest(*_DEBIAN12), KERNELS["6.1"], more=True),
+    "newest, the rest": TunedGuest(_rest(*_NEWEST), KERNELS["newest"], more=True),
 }
 
 

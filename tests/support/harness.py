@@ -22,7 +22,7 @@ import pytest
 
 from support import needs, waits
 
-SOURCE = Path(__file__).resolve().parent.parent / "measure"
+SOURCE = Path(__file__).resolve().parents[2] / "measure"
 SHORT = ("--duration", "300ms", "--warmup", "0s", "--no-oslat")
 
 needs_two_cpus = needs.two_cpus()

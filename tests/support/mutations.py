@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from trees import lowlat
+from support.cli import lowlat
 
 _FULL = "LOWLAT_FUZZ" in os.environ
 

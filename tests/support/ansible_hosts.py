@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hosttree import REPOSITORY, Host
-
 from support import needs
-from trees import Answer
+from support.cli import Answer
+from support.hosttree import REPOSITORY, Host
 
 COLLECTION = REPOSITORY / "packaging/ansible"
 STAND_IN = Path(__file__).parent / "stand_in"

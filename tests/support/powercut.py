@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Callable, TypeVar
 
 import pytest
-from hosttree import Host, Namespace
-from replay import KEPT, Call, content_of, read_log
 
 from support import needs
-from trees import Answer
+from support.cli import Answer
+from support.hosttree import Host, Namespace
+from support.replay import KEPT, Call, content_of, read_log
 
 NEEDS_CC = needs.program("cc", "compiles cut.c")
 

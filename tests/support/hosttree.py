@@ -23,8 +23,9 @@ from typing import Any, Callable, Optional, TypeVar, cast
 import pytest
 
 from support import needs
+from support.cli import SHELL_GEN, Answer
+from support.machines import CONFIG, machine, write_tree
 from support.waits import GUARD_S
-from trees import CONFIG, SHELL_GEN, Answer, machine, write_tree
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Callable
 
-from hosttree import Host
+from support.hosttree import Host
 
 #: The words that the firmware puts before the line: the board's hardware.
 _ADDED = "coherent_pool=1M vc_mem.mem_base=0x3ec00000"
@@ -27,12 +27,21 @@ Read = Callable[[str], str]
 
 
 @dataclass(frozen=True)
-class Start:
+class FirmwareStart:
     """The files that the firmware starts; ``initramfs`` is "" if there is none."""
 
     kernel: str
     initramfs: str
     cmdline: str
+
+
+def add_mailbox(host: Host) -> None:
+    """Give the host the device by which vcmailbox asks the firmware."""
+    # The host needs only a few nodes of /dev, and this machine's /dev must not get the mailbox.
+    host.mount("-t", "tmpfs", "none", host.path / "dev")
+    script = "cd $1 && mknod -m 666 null c 1 3 && mknod -m 666 urandom c 1 9 && touch vcio"
+    host.namespace.must("sh", "-c", script, "sh", host.path / "dev")
+    forget_flags(host)
 
 
 def forget_flags(host: Host) -> None:
@@ -60,7 +69,7 @@ def line_of(text: str, serial: str, more: str = "") -> str:
     return " ".join([_ADDED, *more.split(), row])
 
 
-def choose(read: Read, tried: bool) -> Start:
+def choose(read: Read, tried: bool) -> FirmwareStart:
     """The files to start; ``tried`` selects the configuration for one boot."""
     filters = {"[all]", _BOARD, *(["[tryboot]"] if tried else [])}
     found, applies = {}, True
@@ -74,7 +83,7 @@ def choose(read: Read, tried: bool) -> Start:
     initramfs, *_ = [*found.get("initramfs", "").split(), ""]
     if found.get("auto_initramfs") == "1" and not initramfs:
         initramfs = kernel.replace("kernel", "initramfs").removesuffix(".img")
-    return Start(kernel, initramfs, found.get("cmdline", "cmdline.txt"))
+    return FirmwareStart(kernel, initramfs, found.get("cmdline", "cmdline.txt"))
 
 
 def _rows(read: Read, name: str) -> Iterator[str]:

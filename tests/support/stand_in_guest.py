@@ -31,8 +31,8 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Kernel, Machine
 from lowlat.rehearse import guest_plan, guest_tuned
 from lowlat.rehearse.exchange import FACTS, TASK, VERIFY, Facts, GuestTask
-from report_runs import cpu_run, document
-from synthetic import Kind, Shape
+from support.runs import cpu_run, document
+from support.synthetic import Kind, Shape
 
 #: Interrupts per second on each isolated CPU.
 STOCK, QUIET = 250.0, 2.0
@@ -48,12 +48,16 @@ def program(folder: Path) -> Path:
     """Write the program that replaces virtme-run."""
     path = folder / RUNNER
     # An editable install finds the package by a hook, which this Python does not have.
-    folders = [str(Path(__file__).parent), str(Path(lowlat.__file__).parents[1]), *sys.path]
+    folders = [
+        str(Path(__file__).resolve().parents[1]),
+        str(Path(lowlat.__file__).parents[1]),
+        *sys.path,
+    ]
     # Not the virtual environment's Python: its path may contain a space.
     python = Path(sys.executable).resolve()
     path.write_text(
         f"#!{python}\nimport sys\nsys.path[:0] = {folders!r}\n"
-        "import stand_in_guest\nsys.exit(stand_in_guest.main(sys.argv))\n"
+        "from support import stand_in_guest\nsys.exit(stand_in_guest.main(sys.argv))\n"
     )
     path.chmod(0o755)
     return path

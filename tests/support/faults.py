@@ -25,7 +25,7 @@ from support import needs
 from support.waits import GUARD_S
 
 
-class _Call(NamedTuple):
+class _Syscall(NamedTuple):
     """The positions of the call's descriptor and path among its arguments, and its possible errors
     besides EIO and EROFS."""
 
@@ -39,32 +39,32 @@ _BOTH = frozenset({"ENOSPC", "EINTR"})
 _FULL_DISK = frozenset({"ENOSPC"})
 
 #: The calls by their number on x86_64.
-_CALLS: Mapping[int, _Call] = {
-    1: _Call("write", fd=0, others=_BOTH),
-    18: _Call("pwrite64", fd=0, others=_BOTH),
-    20: _Call("writev", fd=0, others=_BOTH),
-    74: _Call("fsync", fd=0, others=_BOTH),
-    75: _Call("fdatasync", fd=0, others=_BOTH),
-    77: _Call("ftruncate", fd=0, others=_BOTH),
-    91: _Call("fchmod", fd=0),
-    93: _Call("fchown", fd=0),
-    2: _Call("open", path=0, others=_BOTH),
-    257: _Call("openat", fd=0, path=1, others=_BOTH),
-    76: _Call("truncate", path=0, others=_FULL_DISK),
-    82: _Call("rename", path=1, others=_FULL_DISK),
-    264: _Call("renameat", fd=2, path=3, others=_FULL_DISK),
-    316: _Call("renameat2", fd=2, path=3, others=_FULL_DISK),
-    83: _Call("mkdir", path=0, others=_FULL_DISK),
-    258: _Call("mkdirat", fd=0, path=1, others=_FULL_DISK),
-    86: _Call("link", path=1, others=_FULL_DISK),
-    265: _Call("linkat", fd=2, path=3, others=_FULL_DISK),
-    88: _Call("symlink", path=1, others=_FULL_DISK),
-    266: _Call("symlinkat", fd=1, path=2, others=_FULL_DISK),
-    84: _Call("rmdir", path=0),
-    87: _Call("unlink", path=0),
-    263: _Call("unlinkat", fd=0, path=1),
-    90: _Call("chmod", path=0),
-    268: _Call("fchmodat", fd=0, path=1),
+_CALLS: Mapping[int, _Syscall] = {
+    1: _Syscall("write", fd=0, others=_BOTH),
+    18: _Syscall("pwrite64", fd=0, others=_BOTH),
+    20: _Syscall("writev", fd=0, others=_BOTH),
+    74: _Syscall("fsync", fd=0, others=_BOTH),
+    75: _Syscall("fdatasync", fd=0, others=_BOTH),
+    77: _Syscall("ftruncate", fd=0, others=_BOTH),
+    91: _Syscall("fchmod", fd=0),
+    93: _Syscall("fchown", fd=0),
+    2: _Syscall("open", path=0, others=_BOTH),
+    257: _Syscall("openat", fd=0, path=1, others=_BOTH),
+    76: _Syscall("truncate", path=0, others=_FULL_DISK),
+    82: _Syscall("rename", path=1, others=_FULL_DISK),
+    264: _Syscall("renameat", fd=2, path=3, others=_FULL_DISK),
+    316: _Syscall("renameat2", fd=2, path=3, others=_FULL_DISK),
+    83: _Syscall("mkdir", path=0, others=_FULL_DISK),
+    258: _Syscall("mkdirat", fd=0, path=1, others=_FULL_DISK),
+    86: _Syscall("link", path=1, others=_FULL_DISK),
+    265: _Syscall("linkat", fd=2, path=3, others=_FULL_DISK),
+    88: _Syscall("symlink", path=1, others=_FULL_DISK),
+    266: _Syscall("symlinkat", fd=1, path=2, others=_FULL_DISK),
+    84: _Syscall("rmdir", path=0),
+    87: _Syscall("unlink", path=0),
+    263: _Syscall("unlinkat", fd=0, path=1),
+    90: _Syscall("chmod", path=0),
+    268: _Syscall("fchmodat", fd=0, path=1),
 }
 
 FAULTS = ("EIO", "ENOSPC", "EINTR", "EROFS")
@@ -174,14 +174,14 @@ class _Watch(threading.Thread):
         return struct.pack("=QqiI", number, 0, -int(getattr(errno, self._fault)), 0)
 
 
-def _writes(made: _Call, words: Sequence[int]) -> bool:
+def _writes(made: _Syscall, words: Sequence[int]) -> bool:
     if not made.name.startswith("open"):
         return True
     flags = words[1 if made.name == "open" else 2]
     return bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
 
 
-def _path(pid: int, made: _Call, words: Sequence[int]) -> str:
+def _path(pid: int, made: _Syscall, words: Sequence[int]) -> str:
     folder = "cwd"
     if made.fd is not None:
         fd = ctypes.c_int(words[made.fd] & 0xFFFFFFFF).value

@@ -13,7 +13,7 @@ import pytest
 from lowlat import cli
 from lowlat.verbs import report
 
-DATA = Path(__file__).parent / "data" / "runs"
+DATA = Path(__file__).parents[1] / "data/runs"
 OSLAT_TEXT = (DATA / "oslat-2.4.txt").read_text().replace("Core:\t 0 1", "Core:\t 2 3")
 STRESS = (DATA / "stress-ng-0.15.06.yaml").read_text()
 
@@ -102,7 +102,7 @@ def arm(
     ]
 
 
-class Bench:
+class ReportBench:
     """Writes runs and calls the verb on them."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,27 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Small host trees for tests: a machine's files, and the command line run on them."""
+"""The files of small machines."""
 
 from __future__ import annotations
 
-import io
-import json
-import os
-import shlex
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Optional
-from unittest import mock
-
-from lowlat import cli
-from support.waits import GUARD_S
+from typing import Optional
 
 CPU = "sys/devices/system/cpu"
-
-#: lowlat-gen as a shell script calls it.
-SHELL_GEN = f"{shlex.quote(sys.executable)} -m lowlat"
 
 CPUINFO_X86 = "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Test CPU\n"
 FLAGS = "fpu tsc lm constant_tsc nonstop_tsc"
@@ -91,55 +77,3 @@ def machine(
         files[f"{CPU}/cpu{cpu}/topology/core_cpus_list"] = siblings
         files[f"{CPU}/cpu{cpu}/topology/physical_package_id"] = "0\n"
     return files
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The result of lowlat-gen: its status and both outputs."""
-
-    status: int
-    out: str
-    err: str
-
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    def refused(self) -> str:
-        """The one line of a refusal; asserts that there is nothing else."""
-        assert self.status == 2, (self.status, self.out, self.err)
-        assert self.out == ""
-        assert self.err.startswith("lowlat-gen: ") and self.err.count("\n") == 1, self.err
-        return self.err
-
-
-def lowlat(*args: object, env: Optional[Mapping[str, str]] = None) -> Answer:
-    """Run one command line in this process, since the start of a new Python takes longer than most
-    of them."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
-    with (
-        open(os.devnull) as nothing,  # noqa: PTH123
-        mock.patch.multiple(sys, stdin=nothing, stdout=out, stderr=err),
-        mock.patch.dict(os.environ, env or {}),
-    ):
-        status = cli.main([str(arg) for arg in args])
-    return Answer(status, _text(out), _text(err))
-
-
-def _text(stream: io.TextIOWrapper) -> str:
-    stream.seek(0)
-    return stream.read()
-
-
-def lowlat_process(*args: object, env: Optional[Mapping[str, str]] = None) -> Answer:
-    """Run lowlat-gen as a user does."""
-    done = subprocess.run(
-        [sys.executable, "-m", "lowlat", *map(str, args)],
-        capture_output=True,
-        text=True,
-        timeout=GUARD_S,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, **(env or {})},
-        check=False,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return Answer(done.returncode, done.stdout, done.stderr)

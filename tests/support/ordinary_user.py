@@ -22,7 +22,7 @@ import pyudev
 
 from support import needs
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parents[2]
 NOBODY = 65534
 LAUNCHER = """#!{python} -B
 import sys
@@ -33,7 +33,7 @@ from lowlat.__main__ import main
 sys.exit(main())
 """
 
-pytest_plugins = ["measuring"]
+pytest_plugins = ["support.harness"]
 
 
 def _become_nobody() -> None:
