@@ -11,6 +11,7 @@
 #include "phases.h"
 #include "result.h"
 #include "steps.h"
+#include "waits.h"
 
 #define EXIT_PARTIAL 1
 #define EXIT_REFUSED 2

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[1] / "generator" / "lowlat"
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "generator" / "lowlat"
 
 
 def trees() -> Iterator[tuple[Path, ast.Module]]:
@@ -57,3 +61,44 @@ def test_plan_loads_the_rooms_that_it_needs() -> None:
     needless = ("boot", "measure", "rehearse", "render", "report", "tune", "view")
     assert {f"lowlat.{room}" for room in needless} & loaded == set()
     assert "lowlat.plan" in loaded
+
+
+#: A room of C with two files, of which the first uses the second.
+GOOD = {
+    "a.h": "#pragma once\nint a(void);\n",
+    "b.h": "#pragma once\nint b(void);\n",
+    "a.c": '#include "a.h"\n#include "b.h"\nint a(void)\n{\n\treturn b();\n}\n',
+    "b.c": '#include "b.h"\nint b(void)\n{\n\treturn 0;\n}\n',
+}
+
+
+@pytest.mark.parametrize(
+    ("planted", "lines"),
+    [
+        ({}, ""),
+        (
+            {
+                "b.h": '#pragma once\n#include "a.h"\nint b(void);\n',
+                "a.h": '#pragma once\n#include "b.h"\nint a(void);\n',
+            },
+            "lib/: a circle",
+        ),
+        (
+            {"b.c": '#include "b.h"\nint a(void);\nint b(void)\n{\n\treturn a();\n}\n'},
+            "lib/: a circle",
+        ),
+    ],
+    ids=["none", "of includes", "of calls"],
+)
+def test_a_circle_in_a_room_of_c_is_found(
+    planted: dict[str, str], lines: str, tmp_path: Path
+) -> None:
+    for name in ("Makefile", "circles.awk"):
+        shutil.copy(ROOT / "measure" / name, tmp_path)
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "main.c").touch()
+    for name, text in {**GOOD, **planted}.items():
+        (tmp_path / "lib" / name).write_text(text)
+    argv = ["make", "-s", "-C", str(tmp_path), "ROOMS=lib", "rooms"]
+    done = subprocess.run(argv, capture_output=True, text=True)
+    assert (done.returncode == 0, done.stdout.strip()) == (not planted, lines), done.stderr

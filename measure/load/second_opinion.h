@@ -9,6 +9,10 @@
 #include "policy.h"
 #include "scratch.h"
 #include "text.h"
+#include "units.h"
+
+/* The longest time of each, and of the wake-ups, which cyclictest repeats. */
+#define OPINION_LONGEST_NS (30 * NS_PER_S)
 
 enum opinion_tool {
 	OPINION_OSLAT,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "result.h"
 
+#include "figures.h"
 #include "json_value.h"
 
 static json_t *rates_to_json(const struct run *run, const struct spin *spin, double runtime_ns)

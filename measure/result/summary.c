@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "cleanup.h"
+#include "figures.h"
 #include "xalloc.h"
 
 #define TOP_SOURCES 4

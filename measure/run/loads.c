@@ -8,6 +8,7 @@
 
 #include "cleanup.h"
 #include "units.h"
+#include "waits.h"
 #include "xalloc.h"
 
 /* For the start, the warm-ups of the second opinions, and slow machines. */

@@ -11,6 +11,7 @@
 #include "phases.h"
 #include "unshare.h"
 #include "units.h"
+#include "waits.h"
 
 #define CALIBRATION_NS (50 * NS_PER_MS)
 #define CLOSE_LOOK_NS (2 * NS_PER_MS)

@@ -8,18 +8,7 @@
 #include "cleanup.h"
 #include "phases.h"
 #include "units.h"
-
-#define LONGEST_NS (30 * NS_PER_S)
-
-static uint64_t duration(const struct run *run)
-{
-	return least(run->options.duration_ns, LONGEST_NS);
-}
-
-uint64_t wakeups_longest_ns(const struct run *run)
-{
-	return run->options.wakeup_ns ? duration(run) : 0;
-}
+#include "waits.h"
 
 /* By name; otherwise oslat runs if it is installed. */
 static bool is_wanted(const struct run *run, size_t tool)
@@ -40,7 +29,7 @@ uint64_t opinions_longest_ns(const struct run *run)
 
 	for (size_t tool = 0; tool < OPINION_TOOLS; tool++)
 		count += is_tried(run, tool);
-	return count * LONGEST_NS;
+	return count * OPINION_LONGEST_NS;
 }
 
 static void report_missing(struct run *run, size_t tool, int err)
@@ -96,7 +85,7 @@ static void make_one(struct run *run, size_t tool)
 		.main_cpu = setup->rest.count ? setup->rest.cpus[0] : setup->measured.cpus[0],
 		.policy = &run->options.policy,
 		.scratch = &run->scratch,
-		.duration_ns = duration(run),
+		.duration_ns = least(run->options.duration_ns, OPINION_LONGEST_NS),
 		.interval_ns = run->options.wakeup_ns,
 	};
 	int err;

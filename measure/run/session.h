@@ -2,7 +2,6 @@
 /* One run in progress: its options, its machine, and its results so far. */
 #pragma once
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -82,15 +81,3 @@ struct run {
 #define run_truncated(run, program)                                               \
 	run_partial(run, "%s wrote more than %zu MiB; the rest is lost", program, \
 		    CHILD_TEXT_MAX >> 20)
-
-/* The signals that end the run. */
-sigset_t run_signals(void);
-
-/* Sleeps until a signal that ends the run, and notes that signal. Other signals may wake it too. */
-void run_wait_ns(struct run *run, uint64_t ns);
-
-/* Sleeps until this time (CLOCK_MONOTONIC_RAW), unless the run is interrupted. */
-void run_wait_until(struct run *run, uint64_t deadline_ns);
-
-/* Waits for a child to end; a signal that ends the run shortens the wait. */
-void run_wait_child(struct run *run, struct child *child);

@@ -50,6 +50,7 @@ void works_deinit(struct run *run);
  */
 void wakeups_make(struct run *run);
 uint64_t wakeups_longest_ns(const struct run *run);
+void wakeups_deinit(struct run *run);
 
 /*
  * The second opinions, with oslat if it is installed; and their longest total time, without their

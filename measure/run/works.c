@@ -7,6 +7,7 @@
 
 #include "phases.h"
 #include "units.h"
+#include "waits.h"
 #include "xalloc.h"
 
 #define LONGEST_NS (10 * NS_PER_S)
@@ -92,40 +93,6 @@ void works_make(struct run *run)
 			       });
 }
 
-void wakeups_make(struct run *run)
-{
-	const size_t kind = WORK_CLOCK_NANOSLEEP;
-	const uint64_t interval = run->options.wakeup_ns, longest = wakeups_longest_ns(run);
-	struct work work = {
-		.kinds = &kind,
-		.kind_count = 1,
-		.cpus = &run->setup.measured,
-		.policy = &run->options.policy,
-		.clock = &run->clock,
-	};
-	int err;
-
-	if (!interval || run->interrupted || run->stopped)
-		return;
-	if (run->host.emulated) {
-		run_note(run, "--wakeup was left out: it measures durations only");
-		return;
-	}
-	phases_tell(run->options.phases, "wakeup");
-	work.interval_ns = interval;
-	work.wakeups = longest / interval;
-	run->wakeups = xcalloc(work.cpus->count, sizeof(*run->wakeups));
-	err = work_start(&work);
-	if (!err)
-		run_wait_until(run, clock_raw_ns() + longest);
-	atomic_store(&work.stop, err || run->interrupted);
-	run->wakeup_count = work_finish(&work, run->wakeups);
-	for (size_t i = 0; i < run->wakeup_count; i++)
-		err = err ? err : run->wakeups[i]->error;
-	if (err)
-		run_partial(run, "--wakeup: could not be started (%s)", strerror(-err));
-}
-
 static int start_matrix(struct run *run, size_t part)
 {
 	const struct cpulist cpu = { .cpus = &run->setup.measured.cpus[part], .count = 1 };
@@ -205,9 +172,6 @@ void works_deinit(struct run *run)
 	for (size_t i = 0; i < run->work_count; i++)
 		work_result_free(run->works[i]);
 	free(run->works);
-	for (size_t i = 0; i < run->wakeup_count; i++)
-		work_result_free(run->wakeups[i]);
-	free(run->wakeups);
 	for (size_t i = 0; i < run->throughput_count; i++)
 		load_deinit(&run->throughput[i]);
 	free(run->throughput);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Waits within a run, which a signal ends. */
+#pragma once
+
+#include <signal.h>
+#include <stdint.h>
+
+#include "session.h"
+
+/* The signals that end the run. */
+sigset_t run_signals(void);
+
+/* Sleeps until a signal that ends the run, and notes that signal. Other signals may wake it too. */
+void run_wait_ns(struct run *run, uint64_t ns);
+
+/* Sleeps until this time (CLOCK_MONOTONIC_RAW), unless the run is interrupted. */
+void run_wait_until(struct run *run, uint64_t deadline_ns);
+
+/* Waits for a child to end; a signal that ends the run shortens the wait. */
+void run_wait_child(struct run *run, struct child *child);
