@@ -112,6 +112,24 @@ static int finish(struct run *run)
 	return json && run->complete && run->valid ? 0 : EXIT_PARTIAL;
 }
 
+/* What the options ask for instead of a run. */
+static int answer(struct run *run)
+{
+	int err;
+
+	if (run->options.help)
+		options_help(stdout);
+	else if (run->options.version)
+		printf("lowlat-measure %s\n", LOWLAT_VERSION);
+	else if (run_prepare(run))
+		return EXIT_REFUSED;
+	else
+		setup_write(&run->setup, stdout);
+	err = finish_stdout(false);
+	/* A reader may stop before the end of the help. */
+	return err && err != -EPIPE ? EXIT_PARTIAL : 0;
+}
+
 int main(int argc, char *argv[])
 {
 	struct run run = { 0 };
@@ -125,16 +143,13 @@ int main(int argc, char *argv[])
 	signal(SIGCHLD, SIG_DFL);
 	if (options_parse(argc, argv, &run.options)) {
 		status = EXIT_REFUSED;
-	} else if (run.options.help || run.options.version) {
-		if (run.options.help)
-			options_help(stdout);
-		else
-			printf("lowlat-measure %s\n", LOWLAT_VERSION);
-		status = finish_stdout(false);
-		/* A reader may stop before the end of the help. */
-		status = status && status != -EPIPE ? EXIT_PARTIAL : 0;
+	} else if (run.options.help || run.options.version || run.options.check) {
+		status = answer(&run);
+	} else if (run_prepare(&run)) {
+		status = EXIT_REFUSED;
 	} else {
-		status = run_make(&run) ? EXIT_REFUSED : finish(&run);
+		run_make(&run);
+		status = finish(&run);
 	}
 	run_deinit(&run);
 	return status;

@@ -146,6 +146,8 @@ static const struct option table[] = {
 	  argument_flag, FIELD(follow) },
 	{ "phases", "FD", "write a line to this open descriptor as each phase of the run begins",
 	  set_phases, FIELD(phases) },
+	{ "check", NULL, "print the CPUs that the run would use, or refuse as it would, and exit",
+	  argument_flag, FIELD(check) },
 	{ "help", NULL, "print this help and exit", argument_flag, FIELD(help) },
 	{ "version", NULL, "print the version and exit", argument_flag, FIELD(version) },
 	{ .name = NULL },

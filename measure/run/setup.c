@@ -165,6 +165,15 @@ int setup_resolve(const struct options *options, const struct host *host, struct
 	return err;
 }
 
+void setup_write(const struct setup *setup, FILE *file)
+{
+	_cleanup_free_ char *measured = cpulist_format(&setup->measured);
+	_cleanup_free_ char *load = cpulist_format(&setup->load);
+	_cleanup_free_ char *rest = cpulist_format(&setup->rest);
+
+	fprintf(file, "measured: %s\nload: %s\nrest: %s\n", measured, load, rest);
+}
+
 void setup_deinit(struct setup *setup)
 {
 	cpulist_deinit(&setup->measured);

@@ -2,6 +2,8 @@
 /* The CPUs of each part of a run: the options, checked against this machine. */
 #pragma once
 
+#include <stdio.h>
+
 #include "cpulist.h"
 #include "host.h"
 #include "options.h"
@@ -21,6 +23,9 @@ struct setup {
  * Returns 0, or refuses (-EINVAL).
  */
 int setup_resolve(const struct options *options, const struct host *host, struct setup *ret);
+
+/* One line for each part: its name, and its CPUs. */
+void setup_write(const struct setup *setup, FILE *file);
 void setup_deinit(struct setup *setup);
 
 /*

@@ -5,11 +5,11 @@
 #include "session.h"
 #include "spin.h"
 
-/*
- * Makes the run of run->options. The caller must block SIGINT, SIGTERM and SIGHUP; they end the run
- * early. Returns 0, or refuses (-EINVAL) before anything was started.
- */
-int run_make(struct run *run);
+/* Sets up the run of run->options. Returns 0, or refuses (-EINVAL); nothing is started. */
+int run_prepare(struct run *run);
+
+/* Makes it. The caller must block SIGINT, SIGTERM and SIGHUP; they end the run early. */
+void run_make(struct run *run);
 void run_deinit(struct run *run);
 
 /*

@@ -396,6 +396,21 @@ def test_refused(harness: Harness, tmp_path: Path, args: list[str], words: str) 
     assert words in done.err
     assert ";" in done.err, "says what to do"
     assert names(tmp_path) == []
+    assert harness(*SHORT, *args, "--check", cwd=tmp_path) == done
+
+
+def test_check_prints_the_cpus_of_a_run_and_starts_nothing(bench: Bench) -> None:
+    bench.play("stress-ng", "touch started")
+    first, *others = map(str, online())
+    words = ("--cpus", others[-1], "--load", "vm", "--load-cpus", first, "--oslat")
+    run = bench.start(*words, "--json", str(bench.json), "--check")
+    status, out, err = run.ended()
+    measured, load, rest = out.splitlines()
+    assert (status, err, run.phases.read()) == (0, "", "")
+    assert (measured, load) == (f"measured: {others[-1]}", f"load: {first}")
+    assert rest.startswith(f"rest: {first}")
+    assert not bench.json.exists()
+    assert names(bench.scratch) == []
 
 
 def test_refused_leaves_the_old_file(harness: Harness, tmp_path: Path) -> None:

@@ -132,6 +132,18 @@ def test_options_reach_the_harness(stage: MeasureStage) -> None:
 
 
 @needs_harness
+def test_a_run_is_checked_for_this_machine_or_for_another(stage: Stage) -> None:
+    stage.program.symlink_to(REAL)
+    absent, wrong = (options.MeasureOptions(label="a", cpus=cpus) for cpus in ("8000", "x"))
+    runner.check(options.MeasureOptions(label="a", cpus=str(max(os.sched_getaffinity(0)))))
+    with pytest.raises(Refused, match="CPU 8000 is not online"):
+        runner.check(absent)
+    runner.check(absent, here=False)
+    with pytest.raises(Refused, match="not a CPU list"):
+        runner.check(wrong, here=False)
+
+
+@needs_harness
 def test_what_python_knows_of_the_harness_is_what_its_help_says() -> None:
     said = subprocess.run([REAL, "--help"], capture_output=True, text=True, check=True).stdout
     rows = {words[0]: row for row in said.splitlines() if (words := row.split())}

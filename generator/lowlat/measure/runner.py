@@ -28,7 +28,7 @@ _LABEL = re.compile(r"[A-Za-z0-9._-]{1,64}")
 #: Seconds to start the loads, end them and write the result.
 _SLACK_S = 120.0
 
-#: Seconds to read its options and print its help.
+#: Seconds to check its options.
 _ASK_S = 20.0
 
 #: Exit statuses of a run that a signal ended early; its partial result is kept.
@@ -44,12 +44,14 @@ class Measured:
     problems: tuple[str, ...]
 
 
-def check(options: MeasureOptions) -> None:
-    """Have the harness check its options of each set-up without measuring. Raises Refused if one is
-    wrong, or if stress-ng is needed and not installed."""
+def check(options: MeasureOptions, *, here: bool = True) -> None:
+    """Have the harness check each set-up without measuring: whether this machine can make the run,
+    or, if it is not made ``here``, the form of the options alone. Raises Refused if one is wrong,
+    or if stress-ng is needed and not installed."""
     for one in options.set_ups():
         one.seconds()
-        asked = process.run([*one.argv(find_harness()), "--help"], timeout=_ASK_S)
+        argv = [*one.argv(find_harness()), "--check" if here else "--help"]
+        asked = process.run(argv, timeout=_ASK_S)
         if asked.status == 2:
             raise Refused(_words(asked))
     if (options.throughput or options.load not in (None, "idle")) and not find("stress-ng"):

@@ -86,7 +86,7 @@ class RehearseOptions(MeasureChoice):
         wanted = [profile.load(name) for name in self.profiles]
         for name, text in (("--duration", self.duration), ("--warmup", self.warmup)):
             seconds(name, text, TIMES[name])
-        runner.check(self.measured())
+        runner.check(self.measured(), here=False)
         if self.plan.request.for_device and not self.plan.as_host:
             raise Refused(
                 f"--for-device {self.plan.request.for_device[:60]}: the guest has other devices",
