@@ -29,6 +29,7 @@ static void block_signals(void)
 
 	if (sigaction(SIGHUP, NULL, &hangup) || hangup.sa_handler == SIG_IGN)
 		sigdelset(&signals, SIGHUP);
+	sigaddset(&signals, SIGIO);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 }
 

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 int phases_open(int fd)
 {
@@ -14,6 +15,20 @@ int phases_open(int fd)
 	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fcntl(fd, F_SETFD, FD_CLOEXEC))
 		return -EBADF;
 	return 0;
+}
+
+/* Not on a terminal: it is shared, and the flag would stay; its end sends a signal anyway. */
+void phases_watch(int fd)
+{
+	if (fd >= 0 && !isatty(fd) && !fcntl(fd, F_SETOWN, getpid()))
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC);
+}
+
+bool phases_unread(int fd)
+{
+	struct pollfd reader = { .fd = fd };
+
+	return poll(&reader, 1, 0) > 0;
 }
 
 void phases_tell(int fd, const char *phase)

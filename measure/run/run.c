@@ -87,6 +87,7 @@ void run_make(struct run *run)
 {
 	run->complete = true;
 	run->valid = true;
+	phases_watch(run->options.phases);
 	phases_tell(run->options.phases, "ready");
 	clock_init(&run->clock);
 	loads_start(run);

@@ -8,7 +8,7 @@
 /* Sets up the run of run->options. Returns 0, or refuses (-EINVAL); nothing is started. */
 int run_prepare(struct run *run);
 
-/* Makes it. The caller must block SIGINT, SIGTERM and SIGHUP; they end the run early. */
+/* Makes it. The caller must block SIGINT, SIGTERM, SIGHUP and SIGIO, which end it early. */
 void run_make(struct run *run);
 void run_deinit(struct run *run);
 

@@ -2,6 +2,7 @@
 #include "waits.h"
 
 #include "clock.h"
+#include "phases.h"
 #include "units.h"
 
 sigset_t run_signals(void)
@@ -18,10 +19,13 @@ sigset_t run_signals(void)
 void run_wait_ns(struct run *run, uint64_t ns)
 {
 	const struct timespec timeout = { (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
-	const sigset_t signals = run_signals();
-	const int signal_number = sigtimedwait(&signals, NULL, &timeout);
+	sigset_t signals = run_signals();
+	int signal_number = SIGPIPE;
 
-	if (signal_number > 0 && !run->interrupted)
+	sigaddset(&signals, SIGIO);
+	if (!phases_unread(run->options.phases))
+		signal_number = sigtimedwait(&signals, NULL, &timeout);
+	if (signal_number > 0 && signal_number != SIGIO && !run->interrupted)
 		run->interrupted = signal_number;
 }
 

@@ -10,7 +10,10 @@
 /* The signals that end the run. */
 sigset_t run_signals(void);
 
-/* Sleeps until a signal that ends the run, and notes that signal. Other signals may wake it too. */
+/*
+ * Sleeps until a signal that ends the run, and notes that signal: SIGPIPE if the reader of the phases
+ * is gone. Other signals may wake it too.
+ */
 void run_wait_ns(struct run *run, uint64_t ns);
 
 /* Sleeps until this time (CLOCK_MONOTONIC_RAW), unless the run is interrupted. */

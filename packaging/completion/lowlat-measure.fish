@@ -104,7 +104,7 @@ complete -c lowlat-measure -n _shtab_lowlat_measure_using -l events -xka "(_lowl
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l capture -xka "(_lowlat_dir)" -d 'record interruptions of the CPUs in FOLDER, for lowlat-gen to join with the gaps'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l observer -xka "(_lowlat_observer)" -d 'trace (the kernel'"'"'s), switches (of the detectors), or auto (as permitted)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l follow -d 'print the figures of each second on stdout, one line of JSON'
-complete -c lowlat-measure -n _shtab_lowlat_measure_using -l phases -x -d 'write a line to this open descriptor as each phase of the run begins'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l phases -x -d 'write a line as each phase begins to this open descriptor, whose reader the run needs'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l check -d 'print the CPUs that the run would use, or refuse as it would, and exit'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l help -d 'print this help and exit'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l version -d 'print the version and exit'

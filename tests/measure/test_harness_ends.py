@@ -8,6 +8,8 @@ import errno
 import os
 import resource
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -67,6 +69,21 @@ def test_killed_harness_leaves_nothing(bench: Bench, running: Run) -> None:
     running.ended()
     waits.until(lambda: not any(map(procs.alive, left)))
     waits.until(lambda: names(bench.scratch) == [])
+    assert not bench.json.exists()
+
+
+def test_a_killed_lowlat_gen_takes_the_run_and_its_load_along(bench: Bench) -> None:
+    bench.play("stress-ng", VERSION.format(options=OPTIONS) + WAITS)
+    words = ("--label", "killed", "--out", str(bench.json), *LONG, "--load", "timers")
+    env = {**os.environ, "PATH": f"{bench.folder / 'bin'}:{os.environ['PATH']}"}
+    env.update(TMPDIR=str(bench.scratch), XDG_STATE_HOME=str(bench.folder))
+    argv = [sys.executable, "-m", "lowlat", "measure", *words, "--warmup", "60s"]
+    with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE) as gen:
+        needed = {"lowlat-measure", "stress-ng"}
+        waits.until(lambda: needed <= set(map(procs.name, procs.children(gen.pid))))
+        left = procs.children(gen.pid)
+        gen.kill()
+    waits.until(lambda: not any(map(procs.alive, left)))
     assert not bench.json.exists()
 
 

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
-from support import procs
+import pytest
+
+from support import procs, waits
 from support.harness import HELP, METRICS, OPTIONS, SHORT, VERSION, WAITS, Bench, needs_two_cpus
 
 pytest_plugins = ["support.harness"]
@@ -32,11 +35,24 @@ def test_each_phase_has_a_line_in_its_order(bench: Bench) -> None:
     ]
 
 
-def test_a_reader_that_goes_away_changes_no_run(bench: Bench) -> None:
-    run = bench.start(*SHORT, "--json", str(bench.json))
+@pytest.mark.parametrize("phase", ["ready", "warm-up", "measuring", "wakeup", "work"])
+def test_a_reader_that_goes_away_ends_the_run(bench: Bench, phase: str) -> None:
+    after = {"wakeup": ["--wakeup"], "work": ["--work", "all"]}.get(phase, [])
+    words = ["--duration", "2s" if after else "60s", "--warmup", "60s" if "m-up" in phase else "0s"]
+    run = bench.start(*words, *after, "--no-oslat", "--json", str(bench.json))
+    waits.phase(run.phases, phase)
     run.phases.close()
     done = bench.result(run)
-    assert (done.status, done.err, done.run["complete"]) == (0, "", True)
+    assert (done.status, done.err, done.run["complete"]) == (141, "", False)
+    assert done.said("interrupted by signal 13")
+
+
+def test_a_file_has_no_reader_that_goes_away(bench: Bench) -> None:
+    with (bench.folder / "phases").open("w") as file:
+        words = (*SHORT, "--phases", str(file.fileno()), "--json", str(bench.json))
+        done = subprocess.run([bench.program, *words], pass_fds=[file.fileno()], check=False)
+    assert done.returncode == 0
+    assert (bench.folder / "phases").read_text().split()[-1] == "writing"
 
 
 def test_no_other_program_gets_the_descriptor(bench: Bench) -> None:

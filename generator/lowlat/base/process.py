@@ -72,9 +72,10 @@ def start(
     stdin: int = subprocess.DEVNULL,
     stdout: Union[int, IO[bytes]] = subprocess.PIPE,
     stderr: Union[int, IO[bytes]] = subprocess.PIPE,
+    handed: Sequence[int] = (),
 ) -> Child:
-    """Start a program as the leader of its own process group; end_group() ends it. Raises
-    LowlatError if the program cannot be started."""
+    """Start a program as the leader of its own process group; end_group() ends it. It gets the
+    descriptors ``handed``. Raises LowlatError if the program cannot be started."""
     try:
         return subprocess.Popen(
             list(argv),
@@ -83,6 +84,7 @@ def start(
             stderr=stderr,
             env=None if env is None else dict(env),
             cwd=cwd,
+            pass_fds=handed,
             start_new_session=True,
         )
     except OSError as error:

@@ -60,8 +60,8 @@ def execute(
     """Run the harness to its end, calling ``tick`` every so many seconds; ended after ``limit``. A
     signal to end is forwarded and answered, and the harness gets time to write its partial result;
     a second signal ends it at once. Raises LowlatError if it cannot be started."""
-    with _memory() as out, _memory() as err, _noted() as received:
-        child = process.start(argv, stdout=out, stderr=err)
+    with _memory() as out, _memory() as err, _noted() as received, _lifeline() as end:
+        child = process.start([*argv, f"--phases={end}"], stdout=out, stderr=err, handed=(end,))
         try:
             timed_out = not _watch(child, tick, answer, received, limit, every)
         finally:
@@ -82,6 +82,18 @@ def _noted() -> Iterator[list[int]]:
     finally:
         for number, handler in saved.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _lifeline() -> Iterator[int]:
+    """The end of a pipe that the harness gets; the other closes with this process, killed or not,
+    and the harness then ends its run."""
+    reader, writer = os.pipe()
+    try:
+        yield writer
+    finally:
+        os.close(reader)
+        os.close(writer)
 
 
 def _watch(

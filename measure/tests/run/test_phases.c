@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 static void test_descriptors(int reader, int writer)
@@ -49,6 +50,23 @@ static void test_full(int reader, int writer)
 	ok(read(reader, page, sizeof(page)) == 6, "the next one has room");
 }
 
+static void test_reader_gone(int reader, int writer)
+{
+	const struct timespec now = { 0 };
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGIO);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	phases_watch(writer);
+	ok(!phases_unread(-1) && !phases_unread(writer), "a reader that reads nothing is there");
+	close(reader);
+	ok(phases_unread(writer), "a reader that went away is gone");
+	ok(sigtimedwait(&signals, NULL, &now) == SIGIO, "which a signal tells");
+	phases_tell(writer, "unread");
+	ok(true, "a line for it sends no signal");
+}
+
 int main(void)
 {
 	int fds[2];
@@ -58,9 +76,7 @@ int main(void)
 	test_descriptors(fds[0], fds[1]);
 	test_lines(fds[0], fds[1]);
 	test_full(fds[0], fds[1]);
-	close(fds[0]);
-	phases_tell(fds[1], "unread");
-	ok(true, "a reader that is gone sends no signal");
+	test_reader_gone(fds[0], fds[1]);
 	close(fds[1]);
 	return tap_end();
 }
