@@ -122,6 +122,8 @@ static int answer(struct run *run)
 		options_help(stdout);
 	else if (run->options.version)
 		printf("lowlat-measure %s\n", LOWLAT_VERSION);
+	else if (run->options.tools)
+		tools_write(stdout);
 	else if (run_prepare(run))
 		return EXIT_REFUSED;
 	else
@@ -144,7 +146,8 @@ int main(int argc, char *argv[])
 	signal(SIGCHLD, SIG_DFL);
 	if (options_parse(argc, argv, &run.options)) {
 		status = EXIT_REFUSED;
-	} else if (run.options.help || run.options.version || run.options.check) {
+	} else if (run.options.help || run.options.version || run.options.tools ||
+		   run.options.check) {
 		status = answer(&run);
 	} else if (run_prepare(&run)) {
 		status = EXIT_REFUSED;

@@ -8,6 +8,7 @@
 
 #include "memgroup.h"
 #include "scratch.h"
+#include "units.h"
 
 /* The resource that workers share; an option gives each its share. */
 enum load_share {
@@ -42,6 +43,9 @@ const char *load_scenario_name(size_t row);
 
 /* The scenario that compares the throughput of CPUs; it is not among the names. */
 extern const struct load_scenario load_throughput;
+
+/* The duration of each of its runs. */
+#define LOAD_THROUGHPUT_NS (2 * NS_PER_S)
 
 /* Whether it writes files, which must then lie on a disk. */
 bool load_scenario_on_disk(const struct load_scenario *scenario);

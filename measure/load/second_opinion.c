@@ -11,90 +11,91 @@
 /* oslat calibrates and warms up for about two seconds; on a very noisy machine that never ends. */
 #define OVERHEAD_NS (15 * NS_PER_S)
 
-struct tool {
-	const char *name;
-	const char *program;
-	const char *package;
-	/* The text before the version in its help. */
-	const char *version_mark;
-	/* Adds its arguments: the scheduler too, but not --json. */
-	void (*add)(const struct opinion_options *options, const char *cpus,
-		    struct opinion *opinion);
+/* clang-format off */
+static const struct opinion_tool tools[OPINION_TOOLS] = {
+	[OPINION_OSLAT] = {
+		"oslat", .program = "oslat", .package = "rt-tests", .version_mark = "oslat V ",
+		.arguments = "--quiet --cpu-list {cpus} --cpu-main-thread {main} --duration {seconds} {policy}",
+		.realtime = "--rtprio {priority}",
+		.needs = "root, or LimitMEMLOCK and LimitRTPRIO raised",
+	},
+	/* A thread on each CPU; values above the histogram are counted. CPUs may use idle states. */
+	[OPINION_CYCLICTEST] = {
+		"cyclictest", .program = "cyclictest", .package = "rt-tests", .version_mark = "cyclictest V ",
+		.arguments = "--quiet --mlockall --default-system --affinity={cpus} --threads={count} "
+			     "--mainaffinity={main} --interval={interval} --histogram=1000 --duration={seconds} {policy}",
+		.realtime = "--priority={priority}", .rr = "--policy=rr --priority={priority}", .other = "--policy=other",
+		.needs = "root, or LimitMEMLOCK and LimitRTPRIO raised",
+	},
+	/* rtla: with root's settings of the tracer, except the threshold, which is 5 us by default. */
+	{
+		"osnoise", .program = "rtla", .package = "rtla", .version_mark = "rtla version ",
+		.arguments = "osnoise hist --cpus {cpus} --duration {seconds}s {policy} --threshold=1",
+		.realtime = "--priority=f:{priority}", .other = "--priority=o:0",
+		.needs = "root and a kernel with CONFIG_OSNOISE_TRACER or CONFIG_TIMERLAT_TRACER",
+	},
+	{
+		"timerlat", .program = "rtla", .package = "rtla", .version_mark = "rtla version ",
+		.arguments = "timerlat hist --cpus {cpus} --duration {seconds}s {policy}",
+		.realtime = "--priority=f:{priority}", .other = "--priority=o:0",
+		.needs = "root and a kernel with CONFIG_OSNOISE_TRACER or CONFIG_TIMERLAT_TRACER",
+	},
 };
+/* clang-format on */
 
-static uint64_t whole_seconds(const struct opinion_options *options)
+const struct opinion_tool *opinion_tool(size_t tool)
 {
-	return (options->duration_ns + NS_PER_S - 1) / NS_PER_S;
+	return &tools[tool];
 }
-
-/* Adds the policy: with a priority as one option, else the option for SCHED_OTHER. */
-static void add_policy(const struct opinion_options *options, const char *priority,
-		       const char *other, struct strings *command)
-{
-	if (options->policy->priority)
-		strings_add_words(command, "%s%d", priority, options->policy->priority);
-	else
-		strings_add_words(command, "%s", other);
-}
-
-static void add_oslat(const struct opinion_options *options, const char *cpus,
-		      struct opinion *opinion)
-{
-	strings_add_words(&opinion->command,
-			  "--quiet --cpu-list %s --cpu-main-thread %u --duration %" PRIu64, cpus,
-			  options->main_cpu, whole_seconds(options));
-	add_policy(options, "--rtprio ", "", &opinion->command);
-}
-
-/* A thread on each CPU; values above the histogram are counted. CPUs may use idle states. */
-static void add_cyclictest(const struct opinion_options *options, const char *cpus,
-			   struct opinion *opinion)
-{
-	strings_add_words(&opinion->command,
-			  "--quiet --mlockall --default-system --affinity=%s --threads=%zu "
-			  "--mainaffinity=%u --interval=%" PRIu64
-			  " --histogram=1000 --duration=%" PRIu64,
-			  cpus, options->cpus->count, options->main_cpu,
-			  (options->interval_ns ? options->interval_ns : NS_PER_MS) / NS_PER_US,
-			  whole_seconds(options));
-	if (options->policy->kind == POLICY_RR)
-		strings_add(&opinion->command, "--policy=rr");
-	add_policy(options, "--priority=", "--policy=other", &opinion->command);
-}
-
-/* With root's settings of the tracer, except the threshold, which is 5 us by default. */
-static void add_rtla(const struct opinion_options *options, const char *cpus,
-		     struct opinion *opinion)
-{
-	strings_add_words(&opinion->command, "%s hist --cpus %s --duration %" PRIu64 "s",
-			  opinion_name(opinion->tool), cpus, whole_seconds(options));
-	add_policy(options, "--priority=f:", "--priority=o:0", &opinion->command);
-	if (opinion->tool == OPINION_OSNOISE)
-		strings_add(&opinion->command, "--threshold=1");
-}
-
-static const struct tool tools[OPINION_TOOLS] = {
-	[OPINION_OSLAT] = { "oslat", "oslat", "rt-tests", "oslat V ", add_oslat },
-	[OPINION_CYCLICTEST] = { "cyclictest", "cyclictest", "rt-tests", "cyclictest V ",
-				 add_cyclictest },
-	[OPINION_OSNOISE] = { "osnoise", "rtla", "rtla", "rtla version ", add_rtla },
-	[OPINION_TIMERLAT] = { "timerlat", "rtla", "rtla", "rtla version ", add_rtla },
-};
 
 const char *opinion_name(size_t tool)
 {
 	return tool < OPINION_TOOLS ? tools[tool].name : NULL;
 }
 
-const char *opinion_package(size_t tool)
+static const char *policy_of(const struct opinion_tool *tool, const struct policy *policy)
 {
-	return tools[tool].package;
+	if (!policy->priority)
+		return tool->other ? tool->other : "";
+	return policy->kind == POLICY_RR && tool->rr ? tool->rr : tool->realtime;
+}
+
+/* Replaces {name}, which stands there once or not at all. Frees the text and the value. */
+static char *fill(char *text, const char *name, char *value)
+{
+	char *place = strstr(text, name), *filled;
+
+	if (place) {
+		*place = '\0';
+		filled = text_format("%s%s%s", text, value, place + strlen(name));
+		free(text);
+		text = filled;
+	}
+	free(value);
+	return text;
+}
+
+static void add_arguments(const struct opinion_tool *tool, const struct opinion_options *options,
+			  struct strings *command)
+{
+	const uint64_t interval = options->interval_ns ? options->interval_ns : NS_PER_MS;
+	const uint64_t seconds = (options->duration_ns + NS_PER_S - 1) / NS_PER_S;
+	char *text = text_format("%s", tool->arguments);
+
+	text = fill(text, "{policy}", text_format("%s", policy_of(tool, options->policy)));
+	text = fill(text, "{priority}", text_format("%d", options->policy->priority));
+	text = fill(text, "{cpus}", cpulist_format(options->cpus));
+	text = fill(text, "{count}", text_format("%zu", options->cpus->count));
+	text = fill(text, "{main}", text_format("%u", options->main_cpu));
+	text = fill(text, "{interval}", text_format("%" PRIu64, interval / NS_PER_US));
+	text = fill(text, "{seconds}", text_format("%" PRIu64, seconds));
+	strings_take_words(command, text);
 }
 
 int opinion_start(size_t tool, const struct opinion_options *options, struct opinion *ret)
 {
 	char *const ask[] = { (char *)tools[tool].program, "--help", NULL };
-	_cleanup_free_ char *help = NULL, *cpus = cpulist_format(options->cpus);
+	_cleanup_free_ char *help = NULL;
 	_cleanup_free_ char *output = text_format("%s.log", tools[tool].name);
 	_cleanup_free_ char *file = text_format("%s.json", tools[tool].name);
 	struct child_options child = {
@@ -113,7 +114,7 @@ int opinion_start(size_t tool, const struct opinion_options *options, struct opi
 	if (!ret->version)
 		ret->version = text_format("unknown");
 	strings_add(&ret->command, "%s", tools[tool].program);
-	tools[tool].add(options, cpus, ret);
+	add_arguments(&tools[tool], options, &ret->command);
 	if (help && strstr(help, "--json"))
 		strings_add(&ret->command, "--json=%s.json", tools[tool].name);
 	child.argv = ret->command.items;

@@ -14,17 +14,37 @@
 /* The longest time of each, and of the wake-ups, which cyclictest repeats. */
 #define OPINION_LONGEST_NS (30 * NS_PER_S)
 
-enum opinion_tool {
+enum {
 	OPINION_OSLAT,
 	OPINION_CYCLICTEST,
-	OPINION_OSNOISE,
-	OPINION_TIMERLAT,
-	OPINION_TOOLS,
+	/* Room for others, which need no number of their own. */
+	OPINION_TOOLS = 8,
 };
 
-/* The user's name for it, NULL if there is none; and the package that installs it. */
+/* All that the harness knows of a tool. */
+struct opinion_tool {
+	/* The user's name for it; NULL behind the last one. */
+	const char *name;
+	const char *program;
+	/* That of Debian. */
+	const char *package;
+	/* The text before the version in its help. */
+	const char *version_mark;
+	/*
+	 * Its arguments besides --json: {cpus}, their {count}, the CPU of its {main} thread, {seconds},
+	 * and {interval} in us. {policy} is one of the other three, with its {priority}.
+	 */
+	const char *arguments;
+	/* For round robin, if it differs from fifo; and for no real-time policy, if it needs one. */
+	const char *realtime, *rr, *other;
+	/* What it may lack if it fails. */
+	const char *needs;
+};
+
+const struct opinion_tool *opinion_tool(size_t tool);
+
+/* NULL if there is no such tool. */
 const char *opinion_name(size_t tool);
-const char *opinion_package(size_t tool);
 
 struct opinion_options {
 	const struct cpulist *cpus;

@@ -15,6 +15,7 @@
 #include "cpulist.h"
 #include "hist.h"
 #include "policy.h"
+#include "units.h"
 
 /* The sleep of usleep and clock_nanosleep, in ns; it is part of their time. */
 #define WORK_SLEEP_NS 100000
@@ -22,6 +23,8 @@
 #define WORK_MEMORY_BYTES ((size_t)1 << 20)
 /* Dependent multiplications of one piece of `registers`. */
 #define WORK_ROUNDS 1000
+/* The longest time of one kind. */
+#define WORK_LONGEST_NS (10 * NS_PER_S)
 
 enum work_kind {
 	WORK_USLEEP,

@@ -13,6 +13,9 @@ int result_write(const struct run *run, FILE *file);
 /* The run as text for people. Not a stable format; the JSON is. */
 void summary_write(const struct run *run, FILE *file);
 
+/* The tools of a run, its loads and kinds of work as JSON: what the harness knows of each. */
+void tools_write(FILE *file);
+
 /* The gaps of all CPUs as a table: cpu,begin,end in decimal ticks, sorted by begin. */
 int events_write(const struct run *run, FILE *file);
 

@@ -149,6 +149,8 @@ static const struct option table[] = {
 	  set_phases, FIELD(phases) },
 	{ "check", NULL, "print the CPUs that the run would use, or refuse as it would, and exit",
 	  argument_flag, FIELD(check) },
+	{ "tools", NULL, "print what is known of each tool as JSON, and exit", argument_flag,
+	  FIELD(tools) },
 	{ "help", NULL, "print this help and exit", argument_flag, FIELD(help) },
 	{ "version", NULL, "print the version and exit", argument_flag, FIELD(version) },
 	{ .name = NULL },

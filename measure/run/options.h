@@ -60,7 +60,7 @@ struct options {
 	bool follow;
 	/* The descriptor for the phases of the run; -1: none. */
 	int phases;
-	bool check, help, version;
+	bool check, tools, help, version;
 };
 
 /* Returns 0, or refuses (-EINVAL). The texts belong to argv. */

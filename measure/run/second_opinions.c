@@ -38,7 +38,7 @@ static void report_missing(struct run *run, size_t tool, int err)
 		run->complete = false;
 	if (err == -ENOENT)
 		run_note(run, "%s is not installed, so there is no second opinion; install %s",
-			 opinion_name(tool), opinion_package(tool));
+			 opinion_name(tool), opinion_tool(tool)->package);
 	else
 		run_note(run, "%s could not be started (%s)", opinion_name(tool), strerror(-err));
 }
@@ -53,7 +53,6 @@ static void report_output(struct run *run, const struct child *child, const char
 
 static void report(struct run *run, const struct opinion *opinion)
 {
-	const bool rtla = opinion->tool == OPINION_OSNOISE || opinion->tool == OPINION_TIMERLAT;
 	_cleanup_free_ char *complaint = opinion_complaint(opinion);
 	const int code = child_exit_code(&opinion->child);
 	const char *name = opinion_name(opinion->tool);
@@ -70,11 +69,8 @@ static void report(struct run *run, const struct opinion *opinion)
 		run_note(run, "%s was killed by signal %d%s", name, code - 128,
 			 code - 128 == SIGXFSZ ? ": it wrote too much" : "");
 	else
-		run_note(run, "%s failed with status %d (%s); it needs root%s", name, code,
-			 complaint ? complaint : "no message",
-			 rtla ? " and a kernel with CONFIG_OSNOISE_TRACER or "
-				"CONFIG_TIMERLAT_TRACER" :
-				", or LimitMEMLOCK and LimitRTPRIO raised");
+		run_note(run, "%s failed with status %d (%s); it needs %s", name, code,
+			 complaint ? complaint : "no message", opinion_tool(opinion->tool)->needs);
 }
 
 static void make_one(struct run *run, size_t tool)

@@ -10,13 +10,9 @@
 #include "waits.h"
 #include "xalloc.h"
 
-#define LONGEST_NS (10 * NS_PER_S)
-/* The duration of each run of stress-ng's matrix. */
-#define THROUGHPUT_NS (2 * NS_PER_S)
-
 static uint64_t duration(const struct run *run)
 {
-	return least(run->options.duration_ns, LONGEST_NS);
+	return least(run->options.duration_ns, WORK_LONGEST_NS);
 }
 
 /* Returns the number of kinds. */
@@ -104,7 +100,7 @@ static int start_matrix(struct run *run, size_t part)
 		.confined = true,
 		.scratch = &run->scratch,
 		.seed = run->options.seed,
-		.limit_ns = THROUGHPUT_NS - 1,
+		.limit_ns = LOAD_THROUGHPUT_NS - 1,
 	};
 	struct load *load = &run->throughput[run->throughput_count];
 	int err = load_start(&options, load);

@@ -106,5 +106,6 @@ complete -c lowlat-measure -n _shtab_lowlat_measure_using -l observer -xka "(_lo
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l follow -d 'print the figures of each second on stdout, one line of JSON'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l phases -x -d 'write a line as each phase begins to this open descriptor, whose reader the run needs'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l check -d 'print the CPUs that the run would use, or refuse as it would, and exit'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l tools -d 'print what is known of each tool as JSON, and exit'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l help -d 'print this help and exit'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l version -d 'print the version and exit'

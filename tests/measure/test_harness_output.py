@@ -224,7 +224,9 @@ def test_events_that_cannot_be_written_are_told_in_the_result(bench: Bench) -> N
     assert done.said("--events: can't be written")
 
 
-@pytest.mark.parametrize("words", [SHORT, (*SHORT, "--json"), ["--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "words", [SHORT, (*SHORT, "--json"), ["--help"], ["--version"], ["--tools"], ["--check"]]
+)
 def test_a_full_standard_output_is_said(bench: Bench, words: Sequence[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
