@@ -202,6 +202,7 @@ golden: setup  ## the expected plans of captured machines, written anew
 	LOWLAT_GOLDEN=1 $(PYTEST) tests/lint -k guides
 
 products: setup  ## manuals, completions and TuneD profiles, written anew
+	measure/build/lowlat-measure --tools >generator/lowlat/measure/tools.json
 	$(BIN)/python packaging/produce
 	$(BIN)/python packaging/produce-cli
 

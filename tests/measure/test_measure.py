@@ -16,11 +16,13 @@ from typing import Optional
 import pytest
 
 from lowlat import cli
-from lowlat.base import files
+from lowlat.base import files, process, resources
 from lowlat.base.errors import LowlatError, Refused, Unmet
 from lowlat.measure import child, options, runner
 from lowlat.measure.child import private_folder
 from lowlat.measure.run_file import read_run
+from lowlat.measure.tools import results
+from lowlat.measure.tools.known import KNOWN
 from lowlat.verbs import measure
 from support import needs, procs, waits
 
@@ -134,7 +136,7 @@ def test_options_reach_the_harness(stage: MeasureStage) -> None:
 
 
 @needs_harness
-def test_a_run_is_checked_for_this_machine_or_for_another(stage: Stage) -> None:
+def test_a_run_is_checked_for_this_machine_or_for_another(stage: MeasureStage) -> None:
     stage.program.symlink_to(REAL)
     absent, wrong = (options.MeasureOptions(label="a", cpus=cpus) for cpus in ("8000", "x"))
     runner.check(options.MeasureOptions(label="a", cpus=str(max(os.sched_getaffinity(0)))))
@@ -151,17 +153,30 @@ def test_what_python_knows_of_the_harness_is_what_its_help_says() -> None:
     rows = {words[0]: row for row in said.splitlines() if (words := row.split())}
     for option, (_, _, span) in options.TIMES.items():
         assert span in rows[option]
-    tools, kinds = (rows[option].split("some of ")[1] for option in ("--second-opinion", "--work"))
-    alone = options.MeasureOptions(label="a", duration="1h", oslat=False)
-    for names, row, asked in (
-        (tools, "--second-opinion", replace(alone, second_opinion="all")),
-        (kinds, "--work", replace(alone, work="all")),
-    ):
-        longest = int(rows[row].split("at most ")[1].split("s each")[0])
-        assert asked.seconds() - alone.seconds() == longest * len(names.split(", "))
     assert f"(default {options.THROUGHPUT_RUNS})" in rows["--throughput"]
-    help = cli.parser_of("measure").format_help()
-    assert f"{tools}, or all" in " ".join(help.split())
+    said = subprocess.run([REAL, "--tools"], capture_output=True, text=True, check=True).stdout
+    assert resources.text("measure/tools.json") == said, "run make products"
+
+
+def test_every_cross_check_has_a_parser_and_a_package() -> None:
+    assert list(results.PARSERS) == list(KNOWN.cross_checks)
+    for tool in KNOWN.second_opinions:
+        assert process.PACKAGES[tool.program][0] == tool.package
+
+
+def test_the_time_of_a_run_is_that_of_all_its_parts() -> None:
+    alone = options.MeasureOptions(label="a", duration="1h", warmup="0s", oslat=False)
+    assert alone.seconds() == 3600
+    for more, seconds in (
+        ({"second_opinion": "all"}, 120),
+        ({"second_opinion": "cyclictest,osnoise"}, 60),
+        ({"oslat": True}, 30),
+        ({"wakeup": "1ms"}, 60),
+        ({"work": "all"}, 60),
+        ({"work": "kill"}, 10),
+        ({"throughput": "3"}, 6),
+    ):
+        assert replace(alone, **more).seconds() == 3600 + seconds
 
 
 @pytest.mark.parametrize(

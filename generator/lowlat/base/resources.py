@@ -21,6 +21,11 @@ def parameters() -> Path:
     return _PACKAGE / "catalogue" / "parameters.txt"
 
 
+def text(name: str) -> str:
+    """The text of a file beside its module."""
+    return (_PACKAGE / name).read_text("utf-8")
+
+
 def texts(name: str) -> ConfigParser:
     """A file of texts beside its module: names and texts in sections. An indented line continues
     the text before it; ${SECTION:NAME} inserts another text."""

@@ -5,28 +5,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Optional
 
 from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.process import find
+from lowlat.measure.tools.known import KNOWN
 from lowlat.model.endpoint import WAKEUP
 from lowlat.model.policy import parse_policies, word
 
-# All numbers of lowlat-measure that Python knows; a guest's harness cannot be asked from here. A
-# test compares them with its help.
+# A test compares these with lowlat-measure's help.
 
 #: The range of --duration and --warmup: least and most seconds, and both as text.
 TIMES = {"--duration": (0.001, 86400.0, "1ms to 24h"), "--warmup": (0.0, 3600.0, "0s to 1h")}
-
-#: The longest time in seconds of a second opinion and of the wake-ups, of a work kind and of a run
-#: of stress-ng's matrix; and how many opinions and kinds "all" stands for (measure/run/:
-#: second_opinions.c, wakeups.c, works.c).
-_OPINION_S, _OPINIONS = 30.0, 4
-_WORK_S, _KINDS = 10.0, 6
-_THROUGHPUT_S = 2.0
 
 #: The number of runs if ``--throughput`` has no value.
 THROUGHPUT_RUNS = "10"
@@ -94,7 +87,7 @@ class MeasureOptions(MeasureChoice):
     )
     oslat: Optional[bool] = option(None, "cross-check with oslat")
     second_opinion: Optional[str] = option(
-        "TOOLS", "cross-check with oslat, cyclictest, osnoise, timerlat, or all"
+        "TOOLS", f"cross-check with {', '.join(KNOWN.cross_checks)}, or all"
     )
     work_alone: bool = flag("time work on one CPU after another, not on all at once")
     work_mixed: bool = flag("time a different kind of work on each CPU, in turns")
@@ -131,24 +124,26 @@ class MeasureOptions(MeasureChoice):
     def seconds(self) -> float:
         """The approximate duration of a run in seconds: warm-up, measurement, and all that follows.
         Raises Refused if a time has no unit."""
-        measured = seconds("--duration", self.duration)
+        measured, longest = seconds("--duration", self.duration), KNOWN.longest_s
         return (
             seconds("--warmup", self.warmup)
             + measured
-            + min(measured, _OPINION_S) * (self._opinions() + (2 if self.wakeup else 0))
-            + min(measured, _WORK_S) * self._works()
-            + _THROUGHPUT_S * self._throughput()
+            # The wake-ups, and cyclictest beside them, take as long as a second opinion.
+            + min(measured, longest["second_opinion"])
+            * (self._opinions() + (2 if self.wakeup else 0))
+            + min(measured, longest["work"]) * self._works()
+            + longest["throughput"] * self._throughput()
         )
 
     def _opinions(self) -> int:
         """The number of second opinions, oslat included if it is installed."""
         named = self.second_opinion == "all" or "oslat" in (self.second_opinion or "").split(",")
         oslat = self.oslat if self.oslat is not None else find("oslat") is not None
-        return _count(self.second_opinion, _OPINIONS) + (oslat and not named)
+        return _count(self.second_opinion, KNOWN.cross_checks) + (oslat and not named)
 
     def _works(self) -> int:
         """The number of work kinds, times the number of CPUs if they run one after another."""
-        return _count(self.work, _KINDS) * ((os.cpu_count() or 1) if self.work_alone else 1)
+        return _count(self.work, KNOWN.work) * ((os.cpu_count() or 1) if self.work_alone else 1)
 
     def _throughput(self) -> int:
         """0 if it is no number, which lowlat-measure refuses."""
@@ -181,10 +176,10 @@ def wakeups(asked: Optional[str], judged_by: object) -> Optional[str]:
     return None if asked == "none" else asked
 
 
-def _count(names: Optional[str], everything: int) -> int:
+def _count(names: Optional[str], everything: Sequence[str]) -> int:
     if not names:
         return 0
-    return everything if names == "all" else names.count(",") + 1
+    return len(everything) if names == "all" else names.count(",") + 1
 
 
 def _beside(path: Path, end: str) -> Path:

@@ -10,6 +10,7 @@ from functools import reduce
 from operator import and_
 from typing import Callable, Optional
 
+from lowlat.measure.tools.known import KNOWN
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report import figures, pace, siblings
@@ -37,7 +38,9 @@ _DOSE = 0.1
 _WHOLE = 0.99
 
 #: The beginnings of the harness's notes on a missing or failed second opinion.
-_OPINIONS = ("oslat ", "cyclictest ", "osnoise ", "timerlat ", "rtla ")
+_OPINIONS = tuple(
+    f"{word} " for tool in KNOWN.second_opinions for word in (tool.name, tool.program)
+)
 
 
 def common_cpus(runs: Iterable[Run]) -> CpuSet:

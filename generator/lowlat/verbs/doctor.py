@@ -19,6 +19,7 @@ from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
+from lowlat.measure.tools.known import KNOWN
 from lowlat.plan import current
 from lowlat.rehearse import packages as kernels
 from lowlat.rehearse import qemu, vm
@@ -139,12 +140,11 @@ def _loader(root: Root) -> None:
 
 def _measuring(root: Root) -> Iterator[Lack]:
     yield from _refused(find_harness, ("measure", "top", "rehearse", "tune"), "lowlat-measure")
-    for program, use in (
-        ("stress-ng", "--load, --throughput"),
-        ("oslat", "--oslat"),
-        ("cyclictest", "--second-opinion cyclictest"),
-        ("rtla", "--second-opinion osnoise, timerlat"),
-    ):
+    uses = {"stress-ng": "--load, --throughput"}
+    for tool in KNOWN.second_opinions:
+        before = uses.get(tool.program)
+        uses[tool.program] = f"{before}, {tool.name}" if before else f"--second-opinion {tool.name}"
+    for program, use in uses.items():
         if process.find(program) is None:
             yield Lack(("measure",), program, use, process.bringing(program))
     if os.geteuid() != 0:

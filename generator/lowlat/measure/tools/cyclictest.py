@@ -15,6 +15,16 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean
 from typing import Any, Optional
 
+from lowlat.model.run import ToolResult
+
+
+def parse(output: str, written: str) -> Optional[ToolResult]:
+    """The maxima by thread, and the percentiles of the JSON if there is one. None without a
+    result."""
+    maxima = {str(thread): us for thread, us in enumerate(maxima_us(output))}
+    beyond = percentiles_us(written) if maxima and written else ()
+    return ToolResult("", {**maxima, **dict(beyond)}) if maxima else None
+
 
 def maxima_us(output: str) -> tuple[float, ...]:
     """The maximum of each thread, from the text; empty without a result."""

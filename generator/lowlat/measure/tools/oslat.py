@@ -17,7 +17,7 @@ from typing import Optional
 from lowlat.model.run import ToolResult
 
 
-def parse(output: str) -> Optional[ToolResult]:
+def parse(output: str, _: str = "") -> Optional[ToolResult]:
     """Read oslat's text: for each CPU an upper limit in us of its longest time. None if the output
     has no result (oslat was ended early)."""
     rows = {key: row.split() for key, row in re.findall(r"^ *(\w+):[ \t]*([\d. ]+)", output, re.M)}
@@ -25,7 +25,7 @@ def parse(output: str) -> Optional[ToolResult]:
     if not cpus or not len(cpus) == len(low) == len(high):
         return None
     found = re.search(r"oslat V (\S+)", output)
-    version = found[1] if found else ""
+    version = found[1] if found else "unknown"
     up = _rounds_up(version, min(map(int, low)), _first_bucket(output))
     limits = {cpu: float(most) + (0 if up else 1) for cpu, most in zip(cpus, high)}
     return ToolResult("2.1" if version == "2.10" and up else version, limits)

@@ -4,9 +4,10 @@ tool's part of a run. The output is parsed once, when the run is written."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Optional
+from typing import Callable, Optional
 
 from lowlat.measure.tools import cyclictest, oslat, rtla, stress_ng
+from lowlat.model.run import ToolResult
 
 #: The kind of work that stress-ng's matrix is in a run, and its name among the stressors. It guards
 #: against a tuning that costs throughput. The loads' own counts cannot: they depend on how much
@@ -14,6 +15,14 @@ from lowlat.measure.tools import cyclictest, oslat, rtla, stress_ng
 _ALONE, ALONE = "throughput", "matrix alone"
 
 _Part = dict[str, object]
+
+#: By the name of a second opinion: what reads its output and its JSON.
+PARSERS: Mapping[str, Callable[[str, str], Optional[ToolResult]]] = {
+    "oslat": oslat.parse,
+    "cyclictest": cyclictest.parse,
+    "osnoise": rtla.parse,
+    "timerlat": rtla.parse,
+}
 
 
 def add(document: Mapping[str, object]) -> None:
@@ -41,19 +50,14 @@ def parsed(tool: object, part: Mapping[str, object]) -> Optional[_Part]:
     """The result of one tool; None if its output has none. oslat, cyclictest and rtla: the longest
     times in us, by CPU or thread; if a tool rounds them down, their upper limit. cyclictest has
     percentiles too ("p99.9"). stress-ng: bogo operations per second of real time."""
-    text, written = str(part.get("output") or ""), part.get("json")
-    if tool == "oslat":
-        found = oslat.parse(text)
-        return _result(found.version or "unknown", found.figures.items()) if found else None
+    text, written = (str(part.get(key) or "") for key in ("output", "json"))
     if tool == "stress-ng":
         ran = stress_ng.parse(text)
         return _result(_version(ran, part), ran.throughput.items())
     if tool == _ALONE:
         return _alone(part)
-    woken = tool == "cyclictest"
-    maxima = (cyclictest if woken else rtla).maxima_us(text)
-    beyond = cyclictest.percentiles_us(str(written)) if woken and written else ()
-    return _result("", [*enumerate(maxima), *beyond]) if maxima else None
+    found = PARSERS[str(tool)](text, written)
+    return _result(found.version, found.figures.items()) if found else None
 
 
 def _alone(part: Mapping[str, object]) -> Optional[_Part]:

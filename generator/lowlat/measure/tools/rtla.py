@@ -13,6 +13,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Optional
 
+from lowlat.model.run import ToolResult
+
+
+def parse(output: str, _: str) -> Optional[ToolResult]:
+    """The maxima by column. None without a result."""
+    maxima = maxima_us(output)
+    return ToolResult("", {str(i): us for i, us in enumerate(maxima)}) if maxima else None
+
 
 def maxima_us(output: str) -> tuple[float, ...]:
     """The maximum of each column with a sample: a CPU or, for timerlat, the interrupt, thread or
