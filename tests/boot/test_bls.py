@@ -6,6 +6,7 @@ available. bootctl is a stand-in; GRUB's environment block is kept by GRUB's own
 from __future__ import annotations
 
 import functools
+import json
 import re
 import subprocess
 from collections.abc import Mapping
@@ -495,18 +496,40 @@ def test_the_default_that_the_menu_saved_is_known_and_put_back(debian: Host, whe
     assert {name: held[4:] for name, held in kept.items()} == now
 
 
-def test_a_grub_that_is_left_over_is_not_taken_for_the_loader(
+def test_probe_and_status_agree_on_the_loader_beside_a_grub_that_is_left_over(
     tmp_path: Path, namespace: Namespace
 ) -> None:
     host = make(tmp_path / "host", namespace)
     entry = f"boot/efi/loader/entries/debian-{RELEASE}.conf"
     host.write(entry, snippet(RELEASE, "root=UUID=1 ro"))
     (host.path / "sys/firmware/efi/efivars").mkdir(parents=True)
-    assert host.status()["loader"] == "GRUB"
+    assert loaders(host) == ("grub", "GRUB")
     set_variable(host, "LoaderInfo", "systemd-boot 257.9-1")
-    assert host.status()["loader"] == "systemd-boot"
+    assert loaders(host) == ("systemd-boot", "systemd-boot")
     set_variable(host, "LoaderInfo", "GRUB 2.12")
-    assert host.status()["loader"] == "GRUB"
+    assert loaders(host) == ("grub", "GRUB")
+
+
+@pytest.mark.parametrize("default", ["", "GRUB_ENABLE_BLSCFG=true\n"])
+@pytest.mark.parametrize(
+    ("config", "kinds"),
+    [
+        (_GRUB_CFG, ("grub-bls", "GRUB with entry files")),
+        (_GRUB_CFG.replace("blscfg", "true"), ("grub", "GRUB")),
+    ],
+)
+def test_probe_and_status_agree_on_whether_grub_reads_entry_files(
+    fedora: Host, default: str, config: str, kinds: tuple[str, str]
+) -> None:
+    fedora.write("etc/default/grub", default)
+    fedora.write("boot/grub2/grub.cfg", config)
+    assert loaders(fedora) == kinds
+
+
+def loaders(host: Host) -> tuple[object, object]:
+    """The boot loader as probe and as status see it."""
+    machine = json.loads(host.done("probe", "--json"))
+    return machine["boot_loader"], host.status()["loader"]
 
 
 def test_boots_are_counted_where_that_is_enabled(debian: Host) -> None:

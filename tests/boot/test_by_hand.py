@@ -84,6 +84,15 @@ def test_the_plan_is_stored_and_the_step_told(
     assert host.snapshot() == before
 
 
+def test_a_loader_that_cannot_be_written_keeps_its_name(
+    tmp_path: Path, namespace: Namespace
+) -> None:
+    host = _host(tmp_path, namespace, {"boot/efi/loader/loader.conf": ""})
+    assert json.loads(host.done("probe", "--json"))["boot_loader"] == "systemd-boot"
+    assert "boots with systemd-boot" in host.done("apply")
+    assert host.status()["loader"] == "systemd-boot"
+
+
 def test_the_way_of_a_line_that_is_added_by_hand(tmp_path: Path, namespace: Namespace) -> None:
     host = _host(tmp_path, namespace, _PI)
     host.done("apply")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Optional
 
 from lowlat.base import resources
+from lowlat.host import boot_loader
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 
@@ -46,40 +47,35 @@ _LOADERS = {
     for name, keys in resources.texts("boot/loaders.ini").items()
     if keys
 }
-IMAGES = _LOADERS["unified kernel images"]
 UNKNOWN = _LOADERS["a boot loader that was not recognised"]
 RASPBERRY_PI = "Raspberry Pi firmware"
 
 
-def raspberry_pi_folder(root: Root) -> Optional[str]:
-    """The folder in which a Raspberry Pi's firmware reads its configuration."""
-    names = ("cmdline.txt", "config.txt")
-    places = ("/boot/firmware", "/boot")
-    return next((at for at in places if all(root.exists(f"{at}/{name}") for name in names)), None)
-
-
-def recognise(root: Root) -> Optional[ForeignLoader]:
-    """The loader of this tree if lowlat does not write it, else None."""
+def recognise(root: Root, kind: Optional[str]) -> Optional[ForeignLoader]:
+    """Who writes the line for this kind of loader (host/boot_loader.py), if lowlat does not; else
+    None."""
     if root.exists("/etc/NIXOS"):
         return _LOADERS["NixOS"]
-    if root.exists("/run/ostree-booted") or root.exists("/ostree/repo"):
+    if kind == boot_loader.RPM_OSTREE:
         return _LOADERS["bootc" if root.exists("/usr/bin/bootc") else "rpm-ostree"]
     if root.exists("/usr/bin/sdbootutil"):
-        kind = re.search(r"^LOADER_TYPE=\W?([\w-]+)", root.read(_SUSE) or "", re.MULTILINE)
-        if kind and kind[1] in ("grub2-bls", "systemd-boot"):
-            return replace(_LOADERS["sdbootutil"], name=f"{kind[1]} by sdbootutil")
-    folder = raspberry_pi_folder(root)
-    if folder is not None:
+        suse = re.search(r"^LOADER_TYPE=\W?([\w-]+)", root.read(_SUSE) or "", re.MULTILINE)
+        if suse and suse[1] in ("grub2-bls", "systemd-boot"):
+            return replace(_LOADERS["sdbootutil"], name=f"{suse[1]} by sdbootutil")
+    if kind == boot_loader.RASPBERRY_PI:
+        folder = boot_loader.raspberry_pi_folder(root)
         step = f"append to the one line of {folder}/cmdline.txt: {{words}}"
         return ForeignLoader(RASPBERRY_PI, step)
-    if root.exists("/boot/extlinux/extlinux.conf") and not root.exists("/boot/grub/grub.cfg"):
+    if kind == boot_loader.EXTLINUX:
         return _LOADERS["U-Boot extlinux"]
-    if root.exists("/etc/zipl.conf") and not root.exists("/boot/grub/grub.cfg"):
+    if kind is None and root.exists("/etc/zipl.conf"):
         return _LOADERS["zipl"]
+    if boot_loader.systemd_boot_ran(root):
+        return None
     names = (
         name for at in ("/boot/efi", "/efi", "/boot") for name in root.names(f"{at}/EFI/Linux")
     )
-    return IMAGES if any(name.endswith(".efi") for name in names) else None
+    return _LOADERS["unified kernel images"] if any(n.endswith(".efi") for n in names) else None
 
 
 def tuned_variables(root: Root) -> Mapping[str, str]:
@@ -96,7 +92,7 @@ def source(root: Root, word: str) -> str:
         return f"TuneD's bootloader plugin ({_TUNED})"
     folder = "/etc/default/grub.d"
     paths = [f"{folder}/{file}" for file in root.names(folder) if file.endswith(".cfg")]
-    firmware = raspberry_pi_folder(root)
+    firmware = boot_loader.raspberry_pi_folder(root)
     paths += [f"{firmware}/cmdline.txt"] if firmware else []
     for path in reversed(["/etc/default/grub", *paths, "/etc/kernel/cmdline"]):
         if pattern.search(root.read(path) or ""):

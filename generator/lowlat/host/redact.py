@@ -92,6 +92,8 @@ def _file(path: str, data: bytes, host_name: str) -> str:
         return text  # a boot ID identifies no person, and files of this boot contain it
     elif path == "/etc/default/grub":
         text = _lines(text, "GRUB_ENABLE_BLSCFG")
+    elif path.endswith("/grub.cfg"):
+        text = _lines(text, "blscfg")
     elif path == "/proc/config.gz" or path.startswith(("/boot/config-", "/lib/modules/")):
         text = _BUILD_NAMES.sub(_cross_out, _lines(text, "CONFIG_"))  # without the remarks
     return _ADDRESSES.sub(lambda found: _crossed(found[0]), text)

@@ -4,7 +4,7 @@
 from typing import Optional
 
 from lowlat.base.typed_json import encode
-from lowlat.host import daemons
+from lowlat.host import boot_loader, daemons
 from lowlat.host.root import Root
 from lowlat.model.machine import ARM, Machine
 from lowlat.probe import devices, hypervisor, kernel, platform, topology
@@ -65,7 +65,7 @@ def probe(root: Root) -> Machine:
         power=platform.read_power(root, cpus.boot, examples),
         kernel=kernel.read_running(root),
         cmdline=root.read("/proc/cmdline"),
-        boot_loader=platform.read_boot_loader(root),
+        boot_loader=boot_loader.recognise(root),
         interrupts=rows,
         managers=daemons.read_managers(root),
         devices=devices.read_devices(root, cpus.online, rows),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Facts beside the CPUs: architecture, processor, clock, power control, firmware, boot loader. Also
-other managers of this system: TuneD's profile, control groups, page merging, and the boot
-parameters of Ubuntu's package lowlatency-kernel."""
+"""Facts beside the CPUs: architecture, processor, clock, power control, firmware. Also other
+managers of this system: TuneD's profile, control groups, page merging, and the boot parameters of
+Ubuntu's package lowlatency-kernel."""
 
 import os
 import re
@@ -139,26 +139,6 @@ def read_firmware(root: Root, vendor: Optional[str], boot: int) -> Firmware:
         smi_counter=True if counts else None,
         locked_down=None if lockdown is None else "[none]" not in lockdown,
     )
-
-
-def read_boot_loader(root: Root) -> Optional[str]:
-    """The boot loader, recognised by its files: grub, grub-bls, systemd-boot, or one that lowlat
-    only recognises (rpm-ostree, extlinux, raspberry-pi); None if no file is found."""
-    if root.exists("/run/ostree-booted"):
-        return "rpm-ostree"
-    for grub in ("/boot/grub2", "/boot/grub"):
-        if root.exists(f"{grub}/grub.cfg"):
-            default = root.read("/etc/default/grub") or ""
-            bls = re.search(r"^\s*GRUB_ENABLE_BLSCFG=[\"']?true", default, re.MULTILINE)
-            return "grub-bls" if bls else "grub"
-    for esp in ("/boot/efi", "/efi", "/boot"):
-        if root.exists(f"{esp}/EFI/systemd") or root.exists(f"{esp}/loader/loader.conf"):
-            return "systemd-boot"
-    if root.exists("/boot/extlinux/extlinux.conf"):
-        return "extlinux"
-    if root.exists("/boot/firmware/cmdline.txt"):
-        return "raspberry-pi"
-    return None
 
 
 def read_services(root: Root) -> Services:

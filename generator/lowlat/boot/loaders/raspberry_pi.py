@@ -19,6 +19,7 @@ from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, PlanOf, named
 from lowlat.boot.transaction import Transaction
+from lowlat.host.boot_loader import raspberry_pi_folder
 from lowlat.host.root import Root
 from lowlat.probe.kernel import running_release
 
@@ -61,7 +62,7 @@ def cannot_try(root: Root) -> str:
 
 def find(root: Root) -> Optional[RaspberryPi]:
     """None if no entry can be tried once, unless lowlat entries exist."""
-    path = foreign.raspberry_pi_folder(root)
+    path = raspberry_pi_folder(root)
     if path is None:
         return None
     there = any(map(bls_entries.is_ours, root.names(path)))

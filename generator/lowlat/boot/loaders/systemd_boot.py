@@ -17,6 +17,7 @@ from lowlat.boot.loaders import bls_entries
 from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, named
+from lowlat.host.boot_loader import VARIABLES, variable
 from lowlat.host.root import Root
 
 #: The boot partition: XBOOTLDR before the EFI system partition.
@@ -25,11 +26,7 @@ _PLACES = ("/boot", "/efi", "/boot/efi")
 #: Fields of a unified kernel image, as `bootctl kernel-inspect` prints them.
 _FIELD = re.compile(r"^ *(Cmdline|Version|OS): *(.*)$", re.MULTILINE)
 
-_SECURE = "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
-
-#: The loader's variables (https://systemd.io/BOOT_LOADER_INTERFACE).
-_VARIABLES = "/sys/firmware/efi/efivars"
-_VENDOR = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
+_SECURE = f"{VARIABLES}/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
 
 def find(root: Root) -> Optional[SystemdBoot]:
@@ -46,17 +43,6 @@ def images(root: Root, place: str) -> list[str]:
     return [f"/EFI/Linux/{name}" for name in found if name.endswith(bls_entries.IMAGE)]
 
 
-def booted(root: Root) -> bool:
-    """Whether systemd-boot booted this system, by the loader's own variable."""
-    return (_variable(root, "LoaderInfo") or "").startswith("systemd-boot")
-
-
-def _variable(root: Root, name: str) -> Optional[str]:
-    """A variable that the loader keeps in the firmware: UTF-16 behind four bytes of attributes."""
-    data = root.read_bytes(f"{_VARIABLES}/{name}-{_VENDOR}")
-    return None if data is None else data[4:].decode("utf-16-le", "replace").strip("\0") or None
-
-
 class SystemdBoot(EntryFiles):
     name = "systemd-boot"
 
@@ -70,7 +56,7 @@ class SystemdBoot(EntryFiles):
             raise Refused("bootctl sets what boots for root only", hint="run as root")
 
     def check_new(self) -> None:
-        secure = (self._root.read_bytes(f"{_VARIABLES}/{_SECURE}") or b"")[-1:] == b"\1"
+        secure = (self._root.read_bytes(_SECURE) or b"")[-1:] == b"\1"
         if secure and images(self._root, self._place):
             raise Refused(
                 "Secure Boot is on: a unified kernel image takes no line but its own",
@@ -110,7 +96,7 @@ class SystemdBoot(EntryFiles):
         return self._variable("LastBooted") if pattern == "@saved" else pattern
 
     def _variable(self, name: str) -> Optional[str]:
-        return _variable(self._root, f"LoaderEntry{name}")
+        return variable(self._root, f"LoaderEntry{name}")
 
     def _new_file(self, name: str) -> str:
         """With the counter of systemd-boot if new entries get one."""
@@ -127,8 +113,8 @@ class SystemdBoot(EntryFiles):
         return self._variable("OneShot") or ""
 
     def check_one_shot(self) -> None:
-        if not self._root.names(_VARIABLES):
-            raise Refused(f"{_VARIABLES}: the firmware keeps no variables for the loader here")
+        if not self._root.names(VARIABLES):
+            raise Refused(f"{VARIABLES}: the firmware keeps no variables for the loader here")
 
     def one_shot(self, entry: Optional[BootEntry]) -> None:
         self._bootctl("set-oneshot", None if entry is None else entry.name)
