@@ -79,7 +79,7 @@ _shtab_lowlat_gen_measure___policy_COMPGEN=_lowlat_policies
 _shtab_lowlat_gen_measure___load_COMPGEN=_lowlat_load
 _shtab_lowlat_gen_measure___work_COMPGEN=_lowlat_works
 _shtab_lowlat_gen_measure___out_COMPGEN=_lowlat_file
-_shtab_lowlat_gen_measure___load_cpus_COMPGEN=_lowlat_all
+_shtab_lowlat_gen_measure___load_cpus_COMPGEN=_lowlat_load_cpus
 _shtab_lowlat_gen_measure___second_opinion_COMPGEN=_lowlat_tools
 _shtab_lowlat_gen_measure___wakeup_COMPGEN=_lowlat_wakeup
 _shtab_lowlat_gen_measure___events_COMPGEN=_lowlat_file
@@ -330,8 +330,8 @@ _lowlat_file_or_kernel() {
   compgen -W "$(find /lib/modules/ ~/.cache/lowlat/kernels/ -mindepth 1 -maxdepth 1  -printf '%f\n' 2>/dev/null)" -- "$1"
   compgen -f -- "$1"
 }
-_lowlat_all() {
-  compgen -W "$(printf '%s\n' all)" -- "$1"
+_lowlat_load_cpus() {
+  compgen -W "$(printf '%s\n' all siblings)" -- "$1"
 }
 _lowlat_tools() {
   compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' all oslat cyclictest osnoise timerlat)" -- "${1##*,}"

@@ -49,8 +49,8 @@ function _lowlat_file_or_kernel
   find /lib/modules/ ~/.cache/lowlat/kernels/ -mindepth 1 -maxdepth 1  -printf '%f\n' 2>/dev/null
   __fish_complete_path (commandline -ct)
 end
-function _lowlat_all
-  printf '%s\n' all
+function _lowlat_load_cpus
+  printf '%s\n' all siblings
 end
 function _lowlat_tools
   __fish_complete_list , "printf '%s\n' all oslat cyclictest osnoise timerlat"
@@ -239,7 +239,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l duration -x -d 'h
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l warmup -x -d 'how long to wait before (5s)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l threshold -x -d 'the shortest gap that counts (100ns)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l stop-on -x -d 'end the run within 0.1 s of a gap of at least this length'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l load-cpus -xka "(_lowlat_all)" -d 'CPUs for the load (default: the other CPUs)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l load-cpus -xka "(_lowlat_load_cpus)" -d 'CPUs for the load (default: the other CPUs)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l oslat -l no-oslat -d 'cross-check with oslat'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l second-opinion -xka "(_lowlat_tools)" -d 'cross-check with oslat, cyclictest, osnoise, timerlat, or all'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l work-alone -d 'time work on one CPU after another, not on all at once'

@@ -84,6 +84,7 @@ LINES: Mapping[str, set[str]] = {
     "lowlat-measure --load ": LOADS,
     "lowlat-measure --load=net": {"network"},
     "lowlat-measure --load-cpus ": {"all"},
+    "lowlat-gen measure --load-cpus ": {"all", "siblings"},
     "lowlat-measure --policy ": {"other", "fifo:1", "deadline:5ms/10ms"},
     "lowlat-measure --work ": {*WORKS, "all"},
     "lowlat-measure --work usleep,clock_g": {"usleep,clock_gettime"},

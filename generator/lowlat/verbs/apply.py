@@ -40,7 +40,7 @@ class ApplyArguments(options.ChangeArguments):
 
 def main(asked: ApplyArguments) -> int:
     root = asked.open()
-    machine, plan = options.make_plan(asked.plan, root)
+    machine, _, plan = options.make_plan(asked.plan, root)
     proposal, found = propose(asked.plan, root, machine, plan, asked.boot, asked.runtime)
     boot = found.describe()
     changed = not apply.is_in_place(proposal, boot, root)

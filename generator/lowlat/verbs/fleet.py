@@ -104,7 +104,8 @@ def _planned(
     """The machines that can be planned, one at a time; ``bad`` collects the others' errors."""
     for capture in captures:
         try:
-            yield (capture, *options.make_plan(choice, open_root(capture)))
+            machine, _, plan = options.make_plan(choice, open_root(capture))
+            yield capture, machine, plan
         except Refused as error:
             bad.append((capture, error.message.removeprefix(f"--root {capture}: ")))
 

@@ -17,7 +17,7 @@ from lowlat.draw.text import draw
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.machine import Machine
+from lowlat.model.machine import Kernel, Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import planner, profile
 from lowlat.plan.cpu_request import merge
@@ -66,8 +66,11 @@ class PlanChoice:
     kernel: Optional[str] = option("RELEASE", "an installed kernel; default: the running one")
 
 
-def make_plan(choice: PlanChoice, root: Root, *, kubelet: bool = False) -> tuple[Machine, Plan]:
-    """Probe the machine and plan by the options; ``kubelet`` adds housekeeping CPUs for one."""
+def make_plan(
+    choice: PlanChoice, root: Root, *, kubelet: bool = False
+) -> tuple[Machine, Kernel, Plan]:
+    """Probe the machine and plan by the options for their kernel; ``kubelet`` adds housekeeping
+    CPUs for one."""
     machine = probe(root)
     kernel = read_release(root, choice.kernel, machine.kernel)
     named = profile.load(choice.profile, root)
@@ -75,7 +78,7 @@ def make_plan(choice: PlanChoice, root: Root, *, kubelet: bool = False) -> tuple
     if kubelet and named.isolates:
         request = for_kubelet(machine, merge(named.request, wanted.request))
         wanted = replace(wanted, request=request)
-    return machine, planner.make_plan(machine, kernel, named, wanted)
+    return machine, kernel, planner.make_plan(machine, kernel, named, wanted)
 
 
 def consistent(wanted: Options) -> Options:

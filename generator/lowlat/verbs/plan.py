@@ -12,7 +12,6 @@ from lowlat.base.terminal import bold, filled, item, section
 from lowlat.catalogue import lookup
 from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
-from lowlat.probe.kernel import read_release
 from lowlat.runtime.kthreads import spoken
 from lowlat.verbs import options
 from lowlat.verbs.options import PlanChoice
@@ -38,9 +37,8 @@ def main(asked: PlanArguments) -> int:
     if asked.brief and asked.diff:
         raise Refused("--brief and --diff: each is something else", hint="give one of the two")
     root = open_root(asked.root)
-    machine, plan = options.make_plan(asked.plan, root)
+    machine, kernel, plan = options.make_plan(asked.plan, root)
     options.write_svg(asked.svg, machine, plan.isolated)
-    kernel = read_release(root, asked.plan.kernel, machine.kernel)
     title = bold(f"Plan {plan.id}: profile {plan.profile}, kernel {kernel.words}")
     if asked.diff:
         found = diff(plan, root)

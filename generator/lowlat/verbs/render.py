@@ -46,4 +46,4 @@ def _plan(asked: RenderArguments, root: Root) -> Plan:
     if asked.plan:
         options.refuse_plan_options(asked.fresh, f"--plan {asked.plan}")
         return store.read(asked.plan, root)
-    return options.make_plan(asked.fresh, root, kubelet=asked.format in KUBERNETES)[1]
+    return options.make_plan(asked.fresh, root, kubelet=asked.format in KUBERNETES)[-1]

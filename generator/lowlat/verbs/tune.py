@@ -68,7 +68,7 @@ def main(asked: TuneArguments) -> int:
 
 def _prepare(root: Root, asked: TuneArguments) -> tuple[Proposal, Loader, LoopState]:
     start.check_none(root)
-    machine, plan = options.make_plan(asked.plan, root)
+    machine, _, plan = options.make_plan(asked.plan, root)
     start.check_boot(root, plan)
     proposal, found = propose(asked.plan, root, machine, plan)
     return proposal, found, start.prepare(root, proposal, found, asked.wish)

@@ -17,7 +17,7 @@ options:
     type: path
     default: /
 requirements:
-  - lowlat-gen 0.1 or newer on the host
+  - lowlat-gen 1.0 or newer on the host
 author:
   - The lowlat authors (@lowlat)
 """

@@ -47,7 +47,7 @@ options:
     type: path
     default: lowlat-gen
 requirements:
-  - lowlat-gen 0.1 or newer and lowlat-measure on the host
+  - lowlat-gen 1.0 or newer and lowlat-measure on the host
 author:
   - The lowlat authors (@lowlat)
 attributes:
