@@ -53,6 +53,30 @@ def test_a_class_name_has_one_meaning() -> None:
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
+def test_a_verb_is_a_leaf() -> None:
+    """It may share ``options`` and ``report_output``, and have a second half of its own."""
+    taken = []
+    for path, tree in trees():
+        if path.parts[0] == "verbs" and path.name != "__init__.py":
+            allowed = {"VERBS", "options", "report_output"}
+            taken += [
+                f"{path}: {name}"
+                for name in taken_from("lowlat.verbs", tree) - allowed
+                if not name.startswith(f"{path.stem}_")
+            ]
+    assert taken == []
+
+
+def taken_from(package: str, tree: ast.Module) -> set[str]:
+    """The names that a module imports from a package, or the package's modules that it names."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == package:
+            names |= {alias.name for alias in node.names}
+    modules = (name for name in imported(tree) if name.startswith(f"{package}."))
+    return names | {name[len(package) + 1 :].partition(".")[0] for name in modules}
+
+
 def test_plan_loads_the_rooms_that_it_needs() -> None:
     """Every other room would be waited for at each start."""
     code = "import sys; from lowlat import cli; cli.main(['plan']); print(*sys.modules)"

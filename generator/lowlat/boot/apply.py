@@ -10,6 +10,7 @@ from lowlat.boot import entry_line, foreign, hooks, programs, trials, tuned_prof
 from lowlat.boot import journal as journals
 from lowlat.boot.decision import Decision, Planner
 from lowlat.boot.disk import Disk
+from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootMenu, Loader
 from lowlat.boot.transaction import Transaction, edited, edited_since
 from lowlat.host import tuned
@@ -60,6 +61,16 @@ def check(root: Root, loader: Loader, boot: str, runtime: str) -> None:
     disk = Disk(root)
     for path in edited(disk, journals.read(disk, to_write=True)):
         raise edited_since(path)
+
+
+def prepare(
+    root: Root, machine: Machine, plan: Plan, decision: Decision
+) -> tuple[Proposal, Loader]:
+    """The effect of the decision, and the boot loader for it. Raises Refused if this host is not
+    ready, or the loader does not boot the requested kernel."""
+    loader = detect(root)
+    check(root, loader, decision.boot, decision.runtime)
+    return propose(decision, plan, machine, loader.describe(), root), loader
 
 
 def propose(

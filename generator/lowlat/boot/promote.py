@@ -9,6 +9,7 @@ from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, hooks, kexec, trials
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders import by_hand
+from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.transaction import AT_BOOT_S, Transaction, lock
 from lowlat.boot.trials import Pending, Trials
@@ -24,6 +25,16 @@ def check_applied(root: Root) -> None:
     if made.boot == "tuned":
         why = "TuneD's bootloader plugin changes the stock entries: there is none to try once"
         raise Refused(why, hint="apply with --boot own")
+
+
+def applied_entry(root: Root, release: Optional[str]) -> tuple[Loader, BootMenu, BootEntry]:
+    """The boot loader, its menu, and the tuned entry of the kernel as pick() chooses it. Raises
+    Refused if nothing is applied, or the loader or its entries are not ready."""
+    check_applied(root)
+    loader = detect(root)
+    loader.check()
+    boot = loader.describe()
+    return loader, boot, pick(boot, root, release)
 
 
 def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:

@@ -18,6 +18,9 @@ from lowlat.plan.cpu_request import NONE, CpuRequest, merge, set_lists
 
 USER_PROFILES = "/etc/lowlat/profiles"
 
+#: The profile of those who name none.
+DEFAULT = "lowlat"
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 

@@ -10,10 +10,8 @@ from lowlat.boot import apply, kexec, trials, tuned_plugin
 from lowlat.boot.apply import Proposal
 from lowlat.boot.decision import Decision
 from lowlat.boot.loaders.by_hand import ByHand
-from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootMenu, Loader
 from lowlat.host.root import Root
-from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.verbs import options
 from lowlat.verbs.options import PlanChoice
@@ -41,7 +39,10 @@ class ApplyArguments(options.ChangeArguments):
 def main(asked: ApplyArguments) -> int:
     root = asked.open()
     machine, _, plan = options.make_plan(asked.plan, root)
-    proposal, found = propose(asked.plan, root, machine, plan, asked.boot, asked.runtime)
+    decision = Decision(
+        asked.plan.profile, plan.isolated, asked.plan.wanted, asked.boot, asked.runtime
+    )
+    proposal, found = apply.prepare(root, machine, plan, decision)
     boot = found.describe()
     changed = not apply.is_in_place(proposal, boot, root)
     before, after = apply.lines(proposal.plan, boot)
@@ -53,21 +54,6 @@ def main(asked: ApplyArguments) -> int:
         said = list(_applied(proposal, found, root, asked.accept_pending, boot))
     options.show_change(asked.json, changed, said, before, after if changed else before)
     return 0
-
-
-def propose(
-    choice: PlanChoice,
-    root: Root,
-    machine: Machine,
-    plan: Plan,
-    boot: str = "own",
-    runtime: str = "tuned",
-) -> tuple[Proposal, Loader]:
-    """The change, and the boot loader for it. Raises Refused if this host is not ready."""
-    found = detect(root)
-    apply.check(root, found, boot, runtime)
-    decision = Decision(choice.profile, plan.isolated, choice.wanted, boot, runtime)
-    return apply.propose(decision, plan, machine, found.describe(), root), found
 
 
 def _by_tuned(proposal: Proposal, boot: BootMenu, root: Root, dry_run: bool) -> Iterator[str]:

@@ -15,7 +15,6 @@ from lowlat.host.redact import LEFT_OUT, redact
 from lowlat.host.root import Root
 from lowlat.probe import probe
 from lowlat.verbs import options
-from lowlat.verbs.verify import duration, duration_option
 from lowlat.verify import evidence
 
 
@@ -23,7 +22,7 @@ from lowlat.verify import evidence
 class CaptureArguments:
     out: Optional[str] = positional("OUT", "the archive; compressed if it ends in .gz", nargs="?")
     evidence: bool = flag("also save the evidence that 'lowlat-gen verify --root OUT' reads")
-    duration: Optional[str] = duration_option("with --evidence: how long to count interrupts")
+    duration: Optional[str] = options.count_time("with --evidence: how long to count interrupts")
     evidence_script: bool = flag(
         "print a sh script that gathers the evidence on a machine without Python"
     )
@@ -38,7 +37,8 @@ def main(asked: CaptureArguments) -> int:
         return 0
     if not asked.out:
         raise Refused("capture: no file is named", hint="give one, such as machine.txt.gz")
-    text = capture(open_root(asked.root), duration(asked.duration) if asked.evidence else None)
+    counted = options.count_seconds(asked.duration) if asked.evidence else None
+    text = capture(open_root(asked.root), counted)
     data = text.encode()
     files.write(
         "capture", asked.out, gzip.compress(data, mtime=0) if asked.out.endswith(".gz") else data

@@ -13,7 +13,7 @@ from lowlat.host.archive import open_root
 from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import ROLES, Plan
-from lowlat.plan import current, store
+from lowlat.plan import current, profile, store
 from lowlat.render import files
 from lowlat.runtime import launch
 from lowlat.runtime.launch import Launch
@@ -29,7 +29,7 @@ _FORMS = ("list", "docker", "dpdk", "libvirt", "systemd")
 class CpusArguments:
     which: str = positional("|".join((*ROLES, "SET")), "the CPUs; SET was named with --isolate")
     profile: Optional[str] = option(
-        "P", "plan with this profile; default: the applied plan, else " + options.DEFAULT_PROFILE
+        "P", "plan with this profile; default: the applied plan, else " + profile.DEFAULT
     )
     planned: bool = flag(
         "if nothing is isolated, print what a plan would isolate (always on a captured machine)"
@@ -43,7 +43,7 @@ class CpusArguments:
 def main(asked: CpusArguments) -> int:
     """Raises Unmet if nothing is isolated, unless a planned list was requested."""
     root = open_root(asked.root)
-    plan = plan_of(root, asked.profile)
+    plan = current.in_use(root, asked.profile)
     cpus = plan.cpus_of(asked.which)
     # No program can start on a captured machine, so its planned list does no harm.
     will_do = asked.planned or asked.profile is not None or not root.live
@@ -80,10 +80,3 @@ def _formed(form: str, cpus: CpuSet, plan: Plan, root: Root) -> Iterator[str]:
         yield files.systemd_drop_in(place).rstrip()
     else:
         yield str(cpus)
-
-
-def plan_of(root: Root, name: Optional[str] = None) -> Plan:
-    """The plan for the list: of the named profile; else the applied plan, if this boot is one of
-    it; else of the default profile."""
-    plan = None if name else store.applied(root)
-    return plan or current.plan(name or options.DEFAULT_PROFILE, root)

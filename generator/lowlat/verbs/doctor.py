@@ -20,7 +20,7 @@ from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
 from lowlat.measure.tools.known import KNOWN
-from lowlat.plan import current
+from lowlat.plan import current, profile
 from lowlat.rehearse import packages as kernels
 from lowlat.rehearse import qemu, vm
 from lowlat.verbs import VERBS, options
@@ -176,7 +176,7 @@ def _rehearsing() -> Iterator[Lack]:
 def _kernel(root: Root) -> Iterator[Lack]:
     """Options that the default profile needs and the running kernel was built without."""
     try:
-        plan = current.plan(options.DEFAULT_PROFILE, root)
+        plan = current.plan(profile.DEFAULT, root)
     except Refused as error:
         yield Lack(("plan", "apply", "tune", "cpus"), "CPUs to isolate", "", str(error))
         return

@@ -54,7 +54,7 @@ class LintArguments:
         action="store",
     )
     profile: str = option(
-        "P", "compare with this profile's line; default: %(default)s", options.DEFAULT_PROFILE
+        "P", "compare with this profile's line; default: %(default)s", profile.DEFAULT
     )
     root: str = options.root()
     kernel: Optional[str] = option("RELEASE", "an installed kernel; default: the running one")

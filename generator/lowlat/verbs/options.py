@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Callable, Optional
 
 from lowlat.base import files
-from lowlat.base.arguments import flag, option
+from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import Encoded, colour_wanted, filled, printable
 from lowlat.draw.layout import arrange
@@ -26,7 +26,9 @@ from lowlat.plan.planner import Options
 from lowlat.probe import probe
 from lowlat.probe.kernel import read_release
 
-DEFAULT_PROFILE = "lowlat"
+#: A longer count adds nothing: watch finds interrupts that come once an hour.
+_COUNTED = (0.0, 3600.0, "0s to 1h")
+_COUNTED_USUALLY = "10s"
 
 
 def root() -> Any:
@@ -35,6 +37,15 @@ def root() -> Any:
 
 def accept_pending() -> Any:
     return flag("also generate boot entry changes that others made and have not generated yet")
+
+
+def count_time(text: str) -> Any:
+    return option("TIME", f"{text} ({_COUNTED_USUALLY}; 0s: do not count)")
+
+
+def count_seconds(given: Optional[str]) -> float:
+    """The time of count_time() in seconds. Raises Refused if it is no time, or too long."""
+    return seconds("--duration", given or _COUNTED_USUALLY, _COUNTED)
 
 
 def as_json() -> Any:
@@ -61,7 +72,7 @@ class HostArguments:
 class PlanChoice:
     """All options that determine a plan."""
 
-    profile: str = option("P", f"profile to plan with; default: {DEFAULT_PROFILE}", DEFAULT_PROFILE)
+    profile: str = option("P", f"profile to plan with; default: {profile.DEFAULT}", profile.DEFAULT)
     wanted: Options = Options()
     kernel: Optional[str] = option("RELEASE", "an installed kernel; default: the running one")
 
@@ -135,6 +146,11 @@ def write_svg(out: Optional[str], machine: Machine, isolated: Optional[CpuSet] =
 @dataclass(frozen=True)
 class ChangeArguments(HostArguments):
     json: bool = as_json()
+
+
+@dataclass(frozen=True)
+class EntryArguments(ChangeArguments):
+    kernel: Optional[str] = option("RELEASE", "kernel of the entry; default: the running one")
 
 
 def show_change(

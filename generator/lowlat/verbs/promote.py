@@ -7,16 +7,17 @@ from lowlat.base.arguments import flag
 from lowlat.boot import promote, trials
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.interface import line_of
-from lowlat.verbs import options, trial
+from lowlat.verbs import options
 
 
 @dataclass(frozen=True)
-class PromoteArguments(trial.EntryArguments):
+class PromoteArguments(options.EntryArguments):
     follow_kernels: bool = flag("tuned entries of newer kernels become the default without a trial")
 
 
 def main(asked: PromoteArguments) -> int:
-    root, found, boot, entry = trial.applied_entry(asked)
+    root = asked.open()
+    found, boot, entry = promote.applied_entry(root, asked.kernel)
     promote.check_tried(root, entry)
     as_asked = trials.read(root).follow is asked.follow_kernels and boot.default == entry
     if asked.dry_run:

@@ -15,12 +15,12 @@ from lowlat.host.archive import open_root
 from lowlat.host.root import CPU, Root
 from lowlat.model import policy
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.plan import locality
+from lowlat.plan import current, locality
 from lowlat.probe import probe
 from lowlat.render import files
 from lowlat.runtime import launch
 from lowlat.runtime.launch import Launch
-from lowlat.verbs import cpus, options
+from lowlat.verbs import options
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _check(asked: RunArguments, command: Sequence[str], root: Root) -> None:
 def _place(asked: RunArguments, root: Root) -> Launch:
     if asked.set and asked.cpus != "auto":
         raise Refused("--cpus and --set both say where to run", hint="give one of the two")
-    plan = cpus.plan_of(root) if asked.cpus == "auto" else None
+    plan = current.in_use(root) if asked.cpus == "auto" else None
     planned = plan.cpus_of(asked.set or "isolated") if plan else None
     listed = _listed(asked.cpus, planned, root)
     order: tuple[int, ...] = ()

@@ -3,29 +3,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Optional
 
-from lowlat.base.arguments import flag, option
+from lowlat.base.arguments import flag
 from lowlat.boot import entry_line, promote
-from lowlat.boot.loaders.detect import detect
-from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader, line_of
+from lowlat.boot.loaders.interface import BootEntry, line_of
 from lowlat.host.root import Root
 from lowlat.probe.hypervisor import read_hypervisor
 from lowlat.verbs import options
 
 
 @dataclass(frozen=True)
-class EntryArguments(options.ChangeArguments):
-    kernel: Optional[str] = option("RELEASE", "kernel of the entry; default: the running one")
-
-
-@dataclass(frozen=True)
-class TrialArguments(EntryArguments):
+class TrialArguments(options.EntryArguments):
     kexec: bool = flag("load the entry for 'systemctl kexec', which bypasses the boot loader")
 
 
 def main(asked: TrialArguments) -> int:
-    root, found, boot, entry = applied_entry(asked)
+    root = asked.open()
+    found, boot, entry = promote.applied_entry(root, asked.kernel)
     promote.check_returns(root, found, asked.kexec)
     name = entry_line.trial_id(entry.id)
     changed = not promote.is_set(root, boot, entry, asked.kexec)
@@ -48,17 +42,6 @@ def _said(by_kexec: bool, root: Root, trial: BootEntry) -> Iterator[str]:
     yield _hard_hang(root, trial)
     start = "run 'systemctl kexec'" if by_kexec else "reboot"
     yield f"{start} when convenient, then run 'lowlat-gen promote'"
-
-
-def applied_entry(asked: EntryArguments) -> tuple[Root, Loader, BootMenu, BootEntry]:
-    """The tree, its boot loader and menu, and the tuned entry of --kernel. Raises Refused if
-    nothing is applied, or the loader or its entries are not ready."""
-    root = asked.open()
-    promote.check_applied(root)
-    found = detect(root)
-    found.check()
-    boot = found.describe()
-    return root, found, boot, promote.pick(boot, root, asked.kernel)
 
 
 def _hard_hang(root: Root, trial: BootEntry) -> str:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from lowlat.base.arguments import flag
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
-from lowlat.boot import entry_line
+from lowlat.boot import apply, entry_line
 from lowlat.boot.apply import Proposal
+from lowlat.boot.decision import Decision
 from lowlat.boot.loaders.interface import Loader, refuse_pending
 from lowlat.host import tuned
 from lowlat.host.root import Root
@@ -19,7 +20,6 @@ from lowlat.tune.schedule import WORK, decide
 from lowlat.tune.start import Wish
 from lowlat.tune.state import SCHEMA, LoopState, Outcome, Phase, read
 from lowlat.verbs import options
-from lowlat.verbs.apply import propose
 from lowlat.verbs.options import PlanChoice
 
 #: The phases in which the unit's call may leave the loop.
@@ -70,7 +70,8 @@ def _prepare(root: Root, asked: TuneArguments) -> tuple[Proposal, Loader, LoopSt
     start.check_none(root)
     machine, _, plan = options.make_plan(asked.plan, root)
     start.check_boot(root, plan)
-    proposal, found = propose(asked.plan, root, machine, plan)
+    decision = Decision(asked.plan.profile, plan.isolated, asked.plan.wanted)
+    proposal, found = apply.prepare(root, machine, plan, decision)
     return proposal, found, start.prepare(root, proposal, found, asked.wish)
 
 

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Optional
+from typing import Optional
 
-from lowlat.base.arguments import flag, option, seconds
+from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import bold, item, say
 from lowlat.host import tuned
@@ -20,10 +20,6 @@ from lowlat.verbs import options
 from lowlat.verify import counters
 from lowlat.verify.finding import Finding, Standing
 from lowlat.verify.verdict import to_json, verify
-
-#: A longer count adds nothing: watch finds interrupts that come once an hour.
-_SPAN = (0.0, 3600.0, "0s to 1h")
-_USUAL = "10s"
 
 #: A file of every capture with evidence, and of no other.
 _ALWAYS = "/proc/1/status"
@@ -38,22 +34,15 @@ _GROUPS = (
 )
 
 
-def duration_option(text: str) -> Any:
-    return option("TIME", f"{text} ({_USUAL}; 0s: do not count)")
-
-
 @dataclass(frozen=True)
 class VerifyArguments:
     plan: Optional[str] = option("FILE", f"default: {store.PLAN}")
-    duration: Optional[str] = duration_option("how long to count interrupts on the isolated CPUs")
+    duration: Optional[str] = options.count_time(
+        "how long to count interrupts on the isolated CPUs"
+    )
     strict: bool = flag("also exit with 1 if a setting is unverifiable")
     root: str = options.root()
     json: bool = options.as_json()
-
-
-def duration(given: Optional[str]) -> float:
-    """The option's time in seconds. Raises Refused if it is no time, or too long."""
-    return seconds("--duration", given or _USUAL, _SPAN)
 
 
 def main(asked: VerifyArguments) -> int:
@@ -61,7 +50,7 @@ def main(asked: VerifyArguments) -> int:
     if isinstance(root, Archive) and root.absent(_ALWAYS):
         raise Refused(f"{asked.root}: holds no evidence", hint="'capture --evidence' saves it")
     plan = the_plan(asked.plan, root)
-    cpus, wanted = plan.isolated, duration(asked.duration)
+    cpus, wanted = plan.isolated, options.count_seconds(asked.duration)
     if root.live and cpus and wanted and not asked.json:
         say(f"counting interrupts on CPU {cpus} for {wanted:g} s …")
     rows = verify(plan, root, counters.read(root, cpus, wanted))
