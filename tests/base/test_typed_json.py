@@ -12,7 +12,7 @@ from typing import Optional
 
 import pytest
 
-from lowlat.base.typed_json import Mistyped, decode, decode_fields, encode
+from lowlat.base.typed_json import FLAT, Mistyped, decode, decode_fields, encode
 from lowlat.model.cpuset import CpuSet
 
 
@@ -24,6 +24,11 @@ class Colour(Enum):
 class Part:
     kind: str = field(metadata={"json": "class"})
     size: float = 0.0
+
+
+@dataclass(frozen=True)
+class Inner:
+    inner: str = "i"
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Whole:
     colour: Colour = Colour.RED
     path: Optional[Path] = None
     data: bytes = b""
+    flat: Inner = field(default=Inner(), metadata=FLAT)
 
 
 WHOLE = Whole(
@@ -49,6 +55,7 @@ WHOLE = Whole(
     names=frozenset({"b", "a"}),
     path=Path("/x"),
     data=b"\0\xff",
+    flat=Inner("other"),
 )
 PLAIN = {"name": "it", "count": 3, "on": True, "cpus": "1-2"}
 
@@ -58,6 +65,7 @@ def test_what_is_written_is_read_back() -> None:
     assert document["cpus"] == "1-2"
     assert document["parts"][0] == {"class": "a", "size": 1.5}
     assert document["names"] == ["a", "b"]
+    assert document["inner"] == "other" and "flat" not in document
     assert decode(Whole, document) == WHOLE
 
 
@@ -82,6 +90,7 @@ def test_what_is_written_is_read_back() -> None:
         ({"colour": ["red"]}, "machine.colour: one of red is expected"),
         ({"data": "!"}, "machine.data: "),
         ({"path": 3}, "machine.path: a text is expected"),
+        ({"inner": 3}, "machine.inner: a text is expected"),
     ],
 )
 def test_what_is_wrong_is_named_by_its_place(change: dict[str, object], said: str) -> None:

@@ -4,6 +4,7 @@ itself."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from lowlat.base.errors import Refused, Unmet
 from lowlat.boot.status import Running
 from lowlat.host.root import Root
+from lowlat.measure.options import MeasureChoice
 from lowlat.model.cpuset import CpuSet
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.throughput import Loss
@@ -213,17 +215,19 @@ def test_the_state_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     )
     several = replace(
         WAITING,
-        policy="other,fifo:1",
+        measure=MeasureChoice(policy="other,fifo:1", load="cpu"),
         legs=(replace(WAITING.legs[0], further=(f"{RUN}-01-stock-fifo1.json",)),),
     )
     for written in (WAITING, full, several):
         state.write(root, written)
         assert state.read(root) == written
+    kept = json.loads((tmp_path / state.STATE.lstrip("/")).read_text())
+    assert (kept["policy"], kept["load"], kept["causes"]) == ("other,fifo:1", "cpu", None)
 
 
 def test_a_boot_without_a_run_of_each_policy_is_no_state_of_ours(tmp_path: Path) -> None:
     root = Root(str(tmp_path))
-    state.write(root, replace(WAITING, policy="other,fifo:1"))
+    state.write(root, replace(WAITING, measure=MeasureChoice(policy="other,fifo:1")))
     with pytest.raises(Refused, match="is damaged"):
         state.read(root)
 

@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Callable, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Callable, Optional, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
@@ -16,6 +16,9 @@ from lowlat.base.errors import Refused
 _T = TypeVar("_T")
 
 _Decoder = Callable[[Any], Any]
+
+#: The metadata of a field that is a dataclass and has no key of its own.
+FLAT: Mapping[str, None] = {"json": None}
 
 #: A measured value is zero or lies between these limits; otherwise ratios would overflow.
 _SMALLEST, _GREATEST = 1e-30, 1e30
@@ -43,7 +46,8 @@ def decode(kind: type[_T], value: object, where: str = "") -> _T:
     """JSON's ``value`` as ``kind``: a dataclass (from an object of its fields), a tuple, frozenset
     or Mapping, an Enum, a Path, bytes (base64), an Optional, a type with from_json(), or a plain
     type. A float is zero or above. A field's key is its name, or "json" in its metadata; a field
-    with a default may be missing.
+    with a default may be missing. A field with FLAT metadata has no key: its own fields lie in the
+    same object.
 
     Unknown keys are ignored, since another version of lowlat may have written them. Raises
     Mistyped, which names the place below ``where``.
@@ -156,6 +160,9 @@ def _object(kind: Any, measured: bool, value: Any) -> Any:
     _plain(dict, value)
     read: dict[str, Any] = {}
     for key, name, inner, default, null in _fields(kind, measured):
+        if key is None:
+            read[name] = inner(value)
+            continue
         if default and (key not in value or (value[key] is None and not null)):
             continue
         if key not in value:
@@ -168,7 +175,9 @@ def _object(kind: Any, measured: bool, value: Any) -> Any:
 
 
 @cache
-def _fields(kind: Any, measured: bool) -> tuple[tuple[str, str, _Decoder, bool, bool], ...]:
+def _fields(
+    kind: Any, measured: bool
+) -> tuple[tuple[Optional[str], str, _Decoder, bool, bool], ...]:
     """For each field: its key, its name, its decoder, whether it has a default, and whether null is
     a valid value."""
     kinds = get_type_hints(kind)
@@ -188,8 +197,9 @@ def _knows_null(kind: Any) -> bool:
     return get_origin(kind) is Union or kind in (Any, object)
 
 
-def _key(field: Field[Any]) -> str:
-    return str(field.metadata.get("json", field.name))
+def _key(field: Field[Any]) -> Optional[str]:
+    key: Optional[str] = field.metadata.get("json", field.name)
+    return key
 
 
 def encode(value: Any) -> Any:
@@ -213,7 +223,11 @@ def encode(value: Any) -> Any:
 
 def encode_fields(value: Any) -> dict[str, object]:
     """A dataclass as an object of its fields, even if it has its own to_json()."""
-    return {_key(field): encode(getattr(value, field.name)) for field in fields(value)}
+    found: dict[str, object] = {}
+    for field in fields(value):
+        key, item = _key(field), encode(getattr(value, field.name))
+        found.update(item if key is None else {key: item})
+    return found
 
 
 def read_document(

@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 
 from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.process import find
@@ -62,11 +62,6 @@ class MeasureChoice:
         "join the gaps with the kernel's trace, which lengthens them somewhat (default: with the "
         "detectors' own context switches; rehearse: no causes)",
     )
-
-
-def chosen(given: object) -> dict[str, Any]:
-    """The fields of a MeasureChoice, from a value that has further ones."""
-    return {item.name: getattr(given, item.name) for item in fields(MeasureChoice)}
 
 
 @dataclass(frozen=True)

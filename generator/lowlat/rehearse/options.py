@@ -2,16 +2,17 @@
 """The user's request for a rehearsal, and its checks before any boot."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.errors import Refused
+from lowlat.base.typed_json import FLAT
 from lowlat.catalogue import lookup
 from lowlat.host.root import Root
 from lowlat.host.tuned import chain
 from lowlat.measure import runner
-from lowlat.measure.options import TIMES, MeasureChoice, MeasureOptions, chosen
+from lowlat.measure.options import TIMES, MeasureChoice, MeasureOptions
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Cpus, Machine
 from lowlat.plan import profile
@@ -34,9 +35,10 @@ class GuestPlanOptions(Options):
 
 
 @dataclass(frozen=True)
-class RehearseOptions(MeasureChoice):
+class RehearseOptions:
     """The options of a rehearsal; ``kernels`` times ``profiles`` are planned."""
 
+    measure: MeasureChoice = field(default=MeasureChoice(), metadata=FLAT)
     profiles: tuple[str, ...] = option(
         "P", "profile to rehearse; default: lowlat; may be repeated", ("lowlat",), named="--profile"
     )
@@ -77,7 +79,7 @@ class RehearseOptions(MeasureChoice):
     def measured(self) -> MeasureOptions:
         """The options of measure, the same in every boot."""
         return MeasureOptions(
-            label=STOCK, duration=self.duration, warmup=self.warmup, **chosen(self)
+            label=STOCK, duration=self.duration, warmup=self.warmup, **vars(self.measure)
         )
 
     def check(self, cpus: int) -> None:

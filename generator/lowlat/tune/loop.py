@@ -129,7 +129,7 @@ class Loop:
         report, path = steps.compare(self._root, state)
         say(plain(headline(report)))
         bad = [name for leg in state.arm(TUNED) for name in leg.bad]
-        margin = state.throughput_margin / 100 if state.throughput else None
+        margin = state.throughput_margin / 100 if state.measure.throughput else None
         reasons = "; ".join(gate.misses(report, state.isolated, bad, margin))
         if state.boots is not None:
             why = f"not good enough to promote: {reasons}" if reasons else gate.passed(report)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Optional
 
 from lowlat.boot.status import Running
-from lowlat.measure.options import chosen
 from lowlat.tune.state import STOCK, TUNED, LoopState, Outcome, Phase
 
 
@@ -63,9 +62,9 @@ _OUTCOMES = {
 def measured(state: LoopState) -> str:
     """How each boot is measured, as options of measure."""
     times = f"--duration {state.duration} --warmup {state.warmup}"
-    given = {**chosen(state), "wakeup": state.wakeup}
+    given = {**vars(state.measure), "wakeup": state.wakeup}
     words = [f"--{name} {value}" for name, value in given.items() if type(value) is str]
-    words += {True: ["--causes"], False: ["--no-causes"], None: []}[state.causes]
+    words += {True: ["--causes"], False: ["--no-causes"], None: []}[state.measure.causes]
     return f"each boot: measure {times} {' '.join(words)}"
 
 

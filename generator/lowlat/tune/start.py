@@ -23,10 +23,11 @@ from lowlat.tune.state import MARGIN, STOCK, LoopState, Phase, read, write
 
 
 @dataclass(frozen=True)
-class Wish(MeasureChoice):
+class Wish:
     """How to measure; ``boots`` is None for one trial. ``kexec`` applies to both arms, so that
     devices start warm in both."""
 
+    measure: MeasureChoice = MeasureChoice()
     boots: Optional[int] = option(
         "N", "compare N stock and N tuned boots, in random order; the default entry stays"
     )
@@ -69,7 +70,7 @@ def prepare(root: Root, proposal: Proposal, found: Loader, wish: Wish) -> LoopSt
     if wish.boots is not None and not wish.reboot:
         why = f"--boots {wish.boots} takes {2 * wish.boots} reboots, which it does by itself"
         raise Refused(why, hint="allow that with --reboot")
-    if wish.throughput_margin and not wish.throughput:
+    if wish.throughput_margin and not wish.measure.throughput:
         raise Refused("--throughput-margin: no throughput is measured", hint="add --throughput")
     if wish.kexec and wish.boots is None:
         why = "--kexec compares boots by kexec, and this one came by the boot loader"
@@ -84,8 +85,10 @@ def prepare(root: Root, proposal: Proposal, found: Loader, wish: Wish) -> LoopSt
 
 def _first(root: Root, plan: Plan, default: str, wish: Wish) -> LoopState:
     seed = secrets.randbits(32)
-    margin = wish.throughput_margin or MARGIN
-    known = {"policy": wish.policy or "other", "throughput_margin": margin}
+    known = {
+        "measure": replace(wish.measure, policy=wish.measure.policy or "other"),
+        "throughput_margin": wish.throughput_margin or MARGIN,
+    }
     judged_by = profile.load(plan.profile, root).judged_by
     return LoopState(
         started=f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}",

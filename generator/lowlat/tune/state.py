@@ -2,16 +2,17 @@
 """The state of the loop: one file, written atomically before every step."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Optional
 
 from lowlat.base import files
 from lowlat.base.arguments import seconds
-from lowlat.base.typed_json import encode_fields
+from lowlat.base.typed_json import FLAT, encode_fields
 from lowlat.boot.disk import Disk
 from lowlat.boot.state_file import StateFile, lenient
 from lowlat.host.root import Root
+from lowlat.measure.options import MeasureChoice
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.policy import parse_policies
 
@@ -68,10 +69,11 @@ class LoopState:
     ``started`` is UTC and names the runs; ``default`` is the id of the default entry before the
     loop; ``boots`` the requested number of each kind, null for one trial; ``order`` the boots from
     first to last, shuffled with ``seed``; ``legs`` the measured ones; ``boot_id`` the boot in which
-    ``phase`` began; ``reboot`` whether the loop may reboot; ``policy`` the detectors' scheduling
-    policies, comma-separated, of which the first decides; ``load`` to ``wakeup`` further options of
-    measure, null for its defaults; ``throughput_margin`` the tolerated loss of throughput in
-    percent; ``kexec`` whether boots bypass the boot loader.
+    ``phase`` began; ``reboot`` whether the loop may reboot. ``measure`` stands for its own keys:
+    ``policy``, the detectors' scheduling policies, comma-separated, of which the first decides, and
+    ``load`` to ``causes``, like ``wakeup`` options of measure, null for its defaults.
+    ``throughput_margin`` is the tolerated loss of throughput in percent; ``kexec`` whether boots
+    bypass the boot loader.
     """
 
     started: str
@@ -93,18 +95,14 @@ class LoopState:
     outcome: Outcome = Outcome.NONE
     why: str = ""
     report: Optional[str] = None
-    policy: str = "other"
-    load: Optional[str] = None
-    work: Optional[str] = None
-    throughput: Optional[str] = None
-    causes: Optional[bool] = None
+    measure: MeasureChoice = field(default=MeasureChoice(), metadata=FLAT)
     wakeup: Optional[str] = None
     throughput_margin: int = MARGIN
     kexec: bool = False
 
     @property
     def policies(self) -> tuple[str, ...]:
-        return parse_policies(self.policy)
+        return parse_policies(self.measure.policy or "other")
 
     @property
     def due(self) -> str:

@@ -12,7 +12,7 @@ from lowlat.base.errors import Refused, Unmet
 from lowlat.boot.disk import Disk, FileSnapshot
 from lowlat.host.root import Root
 from lowlat.measure import runner
-from lowlat.measure.options import MeasureOptions, chosen
+from lowlat.measure.options import MeasureOptions
 from lowlat.measure.run_file import read_run
 from lowlat.model.plan import Plan
 from lowlat.model.policy import word
@@ -48,7 +48,7 @@ def options(state: LoopState) -> MeasureOptions:
         duration=state.duration,
         warmup=state.warmup,
         wakeup=state.wakeup,
-        **chosen(state),
+        **vars(state.measure),
     )
 
 
