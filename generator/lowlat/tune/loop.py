@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Optional
 
 from lowlat.base.errors import LowlatError, Refused, Unmet
-from lowlat.base.terminal import plain, say
+from lowlat.base.terminal import say
 from lowlat.boot import kexec, programs, promote, status, trials
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders.detect import detect
@@ -127,7 +127,7 @@ class Loop:
     def _judge(self) -> None:
         state = self.state
         report, path = steps.compare(self._root, state)
-        say(plain(headline(report)))
+        say(headline(report))
         bad = [name for leg in state.arm(TUNED) for name in leg.bad]
         margin = state.throughput_margin / 100 if state.measure.throughput else None
         reasons = "; ".join(gate.misses(report, state.isolated, bad, margin))

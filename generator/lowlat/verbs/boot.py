@@ -8,7 +8,7 @@ from typing import Callable, Optional
 
 from lowlat.base.arguments import option, positional
 from lowlat.base.errors import LowlatError
-from lowlat.base.terminal import Encoded, printable
+from lowlat.base.terminal import Encoded
 from lowlat.boot import at_boot, decision, entry_line, foreign, hooks, journal, promote, trials
 from lowlat.boot.decision import Planner
 from lowlat.boot.disk import Disk
@@ -40,7 +40,7 @@ def main(asked: BootArguments) -> int:
         print(promote.record(root))
     elif asked.action == "health":
         for note in at_boot.check_health(root):
-            print(printable(note))
+            print(note)
     elif asked.action == "start":
         print(at_boot.select(root))
     elif asked.action == "kernel":

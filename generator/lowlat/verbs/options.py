@@ -11,7 +11,7 @@ from typing import Any, Callable, Optional
 from lowlat.base import files
 from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.errors import Refused
-from lowlat.base.terminal import Encoded, colour_wanted, filled, printable
+from lowlat.base.terminal import Encoded, colour_wanted, filled
 from lowlat.draw.layout import arrange
 from lowlat.draw.text import draw
 from lowlat.host.archive import open_root
@@ -115,7 +115,7 @@ def show(as_json: bool, document: Callable[[], object], lines: Iterable[str]) ->
         print(json.dumps(document(), indent=2))
     else:
         for line in lines:
-            print(line if isinstance(line, Encoded) else printable(line))
+            print(line)
 
 
 def bullets(texts: Iterable[str]) -> Iterator[str]:

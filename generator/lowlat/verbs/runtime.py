@@ -8,7 +8,6 @@ from typing import Optional
 
 from lowlat.base.arguments import flag, option, positional
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.base.terminal import plain
 from lowlat.host import runstate, tuned
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
@@ -62,7 +61,7 @@ def _describe(dry_run: bool, outcomes: Sequence[Inspected], advice: str) -> Iter
 def _failed(outcome: Inspected) -> str:
     said = spoken(outcome.path) if outcome.value is None else _held(outcome, " is")
     why = "" if outcome.problem in (outcome.value or "") else f": {outcome.problem}"
-    return plain(f"{said}, planned {_planned(outcome)}{why}")
+    return f"{said}, planned {_planned(outcome)}{why}"
 
 
 def _values(outcomes: Iterable[Inspected], due: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -84,7 +83,7 @@ def _plan(asked: RuntimeArguments, root: Root) -> Plan:
 def _held(outcome: Inspected, between: str) -> str:
     value = outcome.value
     held = "missing" if value is None else outcome.entry.reads.listed(value) or "empty"
-    return plain(f"{spoken(outcome.path)}{between} {held}")
+    return f"{spoken(outcome.path)}{between} {held}"
 
 
 def _planned(outcome: Inspected) -> str:
@@ -94,7 +93,7 @@ def _planned(outcome: Inspected) -> str:
 def _stop(asked: RuntimeArguments, root: Root) -> int:
     old = settings.read_journal(root).old
     if asked.dry_run or root.absent(runstate.FOLDER):
-        said = [plain(f"{spoken(path)} would become {value}") for path, value in old.items()]
+        said = [f"{spoken(path)} would become {value}" for path, value in old.items()]
         options.show_change(asked.json, bool(old), said)
         return 0
     with runstate.alone(root):

@@ -11,7 +11,7 @@ from typing import Optional
 from lowlat.base import process
 from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.base.terminal import Encoded, columns, is_screen, plain, say, visible
+from lowlat.base.terminal import Encoded, columns, is_screen, plain, say
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
 from lowlat.measure.follow import CpuSecond, Occupants, Second, parse_line
@@ -45,11 +45,12 @@ def main(asked: TopArguments) -> int:
     if asked.duration:
         seconds("--duration", asked.duration, (2.0, 86400.0, "2s to 24h, or --once"))
     # In place on a terminal, else each second below the last.
-    begin, end = ("\033[H\033[J", "") if is_screen(sys.stdout) else ("", "\n")
+    begin, end = (Encoded("\033[H\033[J"), "") if is_screen(sys.stdout) else ("", "\n")
     useless = _useless()
     with _harness(asked) as child:
         for second in _followed(child):
-            say(Encoded(f"{begin}{visible(table(second, asked.lines, useless))}{end}"))
+            sys.stdout.write(begin)
+            say(f"{table(second, asked.lines, useless)}{end}")
             if asked.once:
                 break
     return 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.arguments import flag, option, seconds
-from lowlat.base.terminal import printable, say
+from lowlat.base.terminal import say
 from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
 from lowlat.plan import store
@@ -39,7 +39,7 @@ def main(asked: WatchArguments) -> int:
     try:
         while True:
             for line in watch.look():
-                say(printable(line))
+                say(line)
             if asked.once:
                 return 1 if watch.bad else 0
             # Not sigtimedwait(): stopped longer than its timeout it returns uninitialized memory.
