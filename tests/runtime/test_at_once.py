@@ -102,7 +102,7 @@ def test_the_second_of_a_pair_acts_on_what_the_first_left(
     """Both began before either acts: what one of them read before the lock is outdated."""
     started(host)
     before = contents(host)
-    with runstate.alone(Root(str(host))):
+    with runstate.exclusive_lock(Root(str(host))):
         first, second = begin(pair[0]), begin(pair[1])
         for child in (first, second):
             waits.at(child.pid, host / "run/lowlat/lock")
@@ -138,7 +138,7 @@ def test_pairs_end_as_if_one_followed_the_other(host: Path, begin: Begin, pair: 
 def test_a_look_that_restores_waits_for_stop(host: Path, begin: Begin) -> None:
     lowlat(*START, "--root", host)
     (host / MASK).write_text("f\n")
-    with runstate.alone(Root(str(host))):
+    with runstate.exclusive_lock(Root(str(host))):
         looking = begin(RESTORE)
         waits.at(looking.pid, host / "run/lowlat/lock")
         assert looking.poll() is None and (host / MASK).read_text() == "f\n"

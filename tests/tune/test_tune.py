@@ -20,7 +20,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.throughput import Loss
 from lowlat.tune import gate, state
-from lowlat.tune.loop import Loop, alone
+from lowlat.tune.loop import Loop, exclusive_lock
 from lowlat.tune.schedule import decide, order
 from lowlat.tune.state import STOCK, TUNED, Leg, LoopState, Outcome, Phase
 
@@ -244,7 +244,7 @@ def test_who_holds_an_old_state_moves_nothing(tmp_path: Path) -> None:
 
 def test_one_at_a_time_has_the_turn(tmp_path: Path) -> None:
     root = Root(str(tmp_path))
-    with alone(root), pytest.raises(Refused, match="at work"), alone(root):
+    with exclusive_lock(root), pytest.raises(Refused, match="at work"), exclusive_lock(root):
         pass
-    with alone(root):
+    with exclusive_lock(root):
         pass

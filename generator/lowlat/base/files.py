@@ -29,7 +29,7 @@ _HINTS = resources.texts("base/hints.ini")["hints"]
 
 
 @contextmanager
-def told(path: str, hint: Optional[str] = None) -> Iterator[None]:
+def reporting_errors(path: str, hint: Optional[str] = None) -> Iterator[None]:
     """Turn OSError in the block, or ValueError for an impossible path, into Refused with the path
     and a hint."""
     try:
@@ -81,7 +81,7 @@ def replace(name: str, data: bytes, dir_fd: Optional[int] = None) -> None:
 
 def check(what: str, out: str) -> None:
     """Raises Refused if write() could not write there; called before the data is made."""
-    with told(f"{what} {out}", _HINT):
+    with reporting_errors(f"{what} {out}", _HINT):
         if os.path.lexists(out) and not stat.S_ISREG(os.lstat(out).st_mode):
             raise Refused(f"{what} {out}: is there and is not a plain file", hint=_HINT)
         fresh = f"{out}.{os.getpid()}.new"
@@ -93,7 +93,7 @@ def write(what: str, out: str, data: bytes) -> None:
     """Write the data beside the file, then rename it into place; ``what`` is the option's name.
     Raises Refused if that fails, and then leaves nothing behind."""
     check(what, out)
-    with told(f"{what} {out}", _HINT):
+    with reporting_errors(f"{what} {out}", _HINT):
         replace(out, data)
 
 
@@ -149,7 +149,7 @@ def make_folder(folder: Path, option: str) -> Path:
     """Create a folder for lowlat's files if it is missing. Raises Refused if that fails or the
     folder is a symbolic link; the hint then suggests ``option`` to name a file elsewhere."""
     hint = f"name a file with {option}"
-    with told(str(folder), hint):
+    with reporting_errors(str(folder), hint):
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     if folder.is_symlink():
         raise Refused(f"{folder}: is a symbolic link", hint=hint)

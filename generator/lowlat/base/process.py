@@ -52,7 +52,7 @@ class NotInstalled(Refused):
     """A program is not installed; ``hint`` says how to get one that no package brings."""
 
     def __init__(self, what: str, *, hint: str = "") -> None:
-        super().__init__(f"{what} is not installed", hint=hint or bringing(what) or None)
+        super().__init__(f"{what} is not installed", hint=hint or package_hint(what) or None)
         self.what = what
 
 
@@ -147,14 +147,14 @@ def read(child: Child, seconds: float) -> bytes:
     return os.read(child.stdout.fileno(), 1 << 16) if ready else b""
 
 
-def become(argv: Sequence[str]) -> NoReturn:
+def exec_program(argv: Sequence[str]) -> NoReturn:
     """Replace this process with a program that the user named. Raises OSError if that fails."""
     for number in _IGNORED:
         signal.signal(number, signal.SIG_DFL)
     os.execvp(argv[0], list(argv))  # noqa: S606
 
 
-def attend(argv: Sequence[str]) -> int:
+def spawn_foreground(argv: Sequence[str]) -> int:
     """Start a program that the user named in the foreground of this terminal and return its PID.
     Raises OSError if it cannot be run."""
     return os.posix_spawnp(argv[0], list(argv), os.environ, setsigmask=(), setsigdef=_IGNORED)
@@ -257,7 +257,7 @@ PACKAGES = {
 }
 
 
-def bringing(program: str) -> str:
+def package_hint(program: str) -> str:
     """How to get a program on this distribution; "" if no package is known."""
     if program not in PACKAGES:
         return ""

@@ -239,7 +239,7 @@ def read_document(
     Raises Refused if the file cannot be read, is not JSON, has another schema or is damaged.
     """
     hint = f"give a file of {writer}"
-    with files.told(str(path), hint):
+    with files.reporting_errors(str(path), hint):
         text = files.read(path, bounds.DOCUMENT)
     try:
         data = bounds.read_json(text, _no_constant)

@@ -50,7 +50,7 @@ def check(root: Root, loader: Loader, boot: str, runtime: str) -> None:
         )
     if runtime == "tuned" and tuned.state(root) == "absent":
         # TuneD applies the run-time settings.
-        hint = f"{process.bringing('TuneD')}, or apply --runtime none"
+        hint = f"{process.package_hint('TuneD')}, or apply --runtime none"
         raise process.NotInstalled("TuneD", hint=hint)
     programs.ourselves(root)
     loader.check()
@@ -80,7 +80,7 @@ def propose(
     kernel is not among them."""
     stock = {entry.release: entry for entry in reversed(boot.entries) if not entry.ours}
     plans, notes = [], []
-    decision, plan = decisions.settled(decision, plan, root, machine)
+    decision, plan = decisions.with_plan(decision, plan, root, machine)
     planner, known = Planner(decision, root, machine), foreign.tuned_variables(root)
     for release, entry in stock.items():
         try:
@@ -105,7 +105,7 @@ def propose(
 
 def is_in_place(proposal: Proposal, boot: BootMenu, root: Root) -> bool:
     """Whether the whole proposal is applied already."""
-    if not decisions.is_kept(proposal.decision, proposal.plans, root):
+    if not decisions.is_stored(proposal.decision, proposal.plans, root):
         return False
     if root.read(store.PLAN) != proposal.plan.text().strip():
         return False
@@ -137,7 +137,7 @@ def apply(proposal: Proposal, loader: Loader, root: Root, accept_pending: bool) 
                     change.put_back(path)
         hooks.write_units(change, tuned=by_tuned)
         change.write(store.PLAN, proposal.plan.text())
-        decisions.keep(proposal.decision, proposal.plans, change)
+        decisions.write(proposal.decision, proposal.plans, change)
         return loader.write(change, proposal.plans, accept_pending)
 
 

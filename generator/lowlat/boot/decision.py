@@ -56,10 +56,10 @@ def read(root: Root) -> Optional[Decision]:
     return _FILE.read(Disk(root))
 
 
-def keep(decision: Decision, plans: Iterable[Plan], change: Transaction) -> None:
+def write(decision: Decision, plans: Iterable[Plan], change: Transaction) -> None:
     """Store the decision and the plan of each kernel; remove the plans of an earlier decision."""
     fresh = {plan_path(str(plan.kernel)): plan.text() for plan in plans}
-    with alone(change.disk):
+    with exclusive_lock(change.disk):
         for name in change.root.names(PLANS):
             if f"{PLANS}/{name}" not in fresh:
                 change.discard(f"{PLANS}/{name}")
@@ -69,7 +69,7 @@ def keep(decision: Decision, plans: Iterable[Plan], change: Transaction) -> None
 
 
 @contextmanager
-def alone(disk: Disk) -> Iterator[None]:
+def exclusive_lock(disk: Disk) -> Iterator[None]:
     """Lock the folder of plans, if it exists: GRUB's generator may store a plan at any time, even
     while another process holds the boot's lock."""
     if disk.root.absent(PLANS):
@@ -113,7 +113,7 @@ class Planner:
         plan = self.plan(release)
         disk = Disk(self._root)
         disk.make_folders(plan_path(release))
-        with alone(disk):
+        with exclusive_lock(disk):
             known, now = stored(self._root, release), read(self._root)
             if known is None and now == self._decision:
                 disk.put(plan_path(release), FileSnapshot(plan.text().encode()))
@@ -127,13 +127,15 @@ class Planner:
         raise Refused("'lowlat-gen rollback' took everything back meanwhile")
 
 
-def is_kept(decision: Decision, plans: Iterable[Plan], root: Root) -> bool:
-    """Whether keep() would write nothing."""
+def is_stored(decision: Decision, plans: Iterable[Plan], root: Root) -> bool:
+    """Whether write() would change nothing."""
     kept = {plan.id for plan in all_stored(root)}
     return root.read(DECISION) == _FILE.text(decision).strip() and kept == {p.id for p in plans}
 
 
-def settled(decision: Decision, plan: Plan, root: Root, machine: Machine) -> tuple[Decision, Plan]:
+def with_plan(
+    decision: Decision, plan: Plan, root: Root, machine: Machine
+) -> tuple[Decision, Plan]:
     """The decision and its plan. The same request keeps the applied split, even if other devices
     are busy now, unless that split is no longer possible."""
     made = read(root)

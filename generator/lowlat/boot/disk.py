@@ -65,14 +65,14 @@ class Disk:
     @contextmanager
     def folder(self, path: str) -> Iterator[int]:
         """The open folder, reached without any symbolic link."""
-        with files.told(path), self.root.folder(path) as fd:
+        with files.reporting_errors(path), self.root.folder(path) as fd:
             yield fd
 
     @contextmanager
     def above(self, path: str) -> Iterator[tuple[int, str]]:
         """The open folder of a file, and the file's name in it."""
         folder, _, name = path.rpartition("/")
-        with self.folder(folder or "/") as at, files.told(path):
+        with self.folder(folder or "/") as at, files.reporting_errors(path):
             yield at, name
 
     def get(self, path: str) -> Optional[FileSnapshot]:

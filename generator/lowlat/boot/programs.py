@@ -97,7 +97,7 @@ def check_mounted(root: Root) -> None:
 
 def check_writable(root: Root, folder: str) -> None:
     """Raises Refused if the folder cannot be written."""
-    with files.told(folder):
+    with files.reporting_errors(folder):
         read_only = os.statvfs(root.host(folder)).f_flag & os.ST_RDONLY
     if read_only:
         raise Refused(f"{folder} is mounted read-only", hint="mount it writable first")

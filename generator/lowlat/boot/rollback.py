@@ -106,7 +106,7 @@ def _forget(disk: Disk, kept: set[str]) -> None:
     """Remove lowlat's own state."""
     tuned_profile.forget(disk)
     # The decision went with the journal's files: no hook stores another plan now.
-    with decisions.alone(disk):
+    with decisions.exclusive_lock(disk):
         for name in disk.root.names(store.PLANS):
             disk.remove(f"{store.PLANS}/{name}")
         disk.remove_folder(store.PLANS)

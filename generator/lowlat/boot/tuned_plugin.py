@@ -20,7 +20,7 @@ def apply(proposal: Proposal, root: Root) -> None:
     with Transaction(root) as change:
         change.write(store.PLAN, proposal.plan.text())
         write_profile(change, proposal.plan, by_plugin=True)
-        decisions.keep(proposal.decision, (proposal.plan,), change)
+        decisions.write(proposal.decision, (proposal.plan,), change)
         if not tuned_profile.selected(root):
             tuned_profile.remember(change.disk, line=True)
 

@@ -190,7 +190,7 @@ def _word(text: str) -> str:
 def load(path: str) -> Archive:
     """The archive in a file, plain or compressed with gzip. Raises Refused, naming the line, if it
     is damaged or no archive."""
-    with files.told(f"--root {path}"):
+    with files.reporting_errors(f"--root {path}"):
         data = files.read(path, bounds.ARCHIVE)
     try:
         return Archive(str(Path(path).absolute()), parse(bounds.unpack(data, bounds.ARCHIVE)))

@@ -18,7 +18,7 @@ _LOCK = f"{FOLDER}/lock"
 _PATIENT_S = 120.0
 
 
-def alone(root: Root) -> AbstractContextManager[None]:
+def exclusive_lock(root: Root) -> AbstractContextManager[None]:
     """The lock for changing the running kernel: start, stop and restore never overlap. Raises
     Refused if the other holder does not end. boot.transaction documents the order of all locks."""
     taken = Refused("another lowlat-gen is changing the running kernel", hint="let it end first")
@@ -30,7 +30,7 @@ def locked(root: Root, path: str, taken: Refused, wait: float = 0.0) -> Iterator
     """Hold a lock of this boot. Raises ``taken`` after ``wait`` seconds if another holds it."""
     folder, name = posixpath.split(path)
     with ExitStack() as held:
-        with files.told(path):
+        with files.reporting_errors(path):
             at = held.enter_context(root.folder(folder, make=True))
             held.enter_context(files.locked(name, os.O_RDWR | os.O_CREAT, at, wait, taken))
         yield
@@ -40,12 +40,12 @@ def keep(root: Root, path: str, text: str) -> None:
     """Write one of lowlat's files whole or not at all, through no link. Raises Refused if that
     fails."""
     folder, name = posixpath.split(path)
-    with files.told(path), root.folder(folder, make=True) as at:
+    with files.reporting_errors(path), root.folder(folder, make=True) as at:
         files.replace(name, text.encode(), at)
 
 
 def forget(root: Root, path: str) -> None:
     """Remove one of lowlat's files, if it exists. Raises Refused if that fails."""
     folder, name = posixpath.split(path)
-    with files.told(path), suppress(FileNotFoundError), root.folder(folder) as at:
+    with files.reporting_errors(path), suppress(FileNotFoundError), root.folder(folder) as at:
         os.unlink(name, dir_fd=at)

@@ -34,7 +34,7 @@ def find_harness() -> str:
     beside = (str(path) for path in _beside() if path.is_file() and os.access(path, os.X_OK))
     found = next(beside, None) or find(PROGRAM)
     if found is None:
-        hint = f"{process.bringing(PROGRAM)}, or build it with 'make harness'"
+        hint = f"{process.package_hint(PROGRAM)}, or build it with 'make harness'"
         raise process.NotInstalled(PROGRAM, hint=hint)
     # Not if lowlat-gen itself lies in a folder of other users: its user chose to run it.
     if trust.held(lowlat.__file__):

@@ -201,7 +201,7 @@ def check(path: str) -> Profile:
     """The profile in a file, named after its folder. Raises Refused if the file cannot be read or
     is no profile."""
     file = Path(path).absolute()
-    with files.told(path, "give a lowlat.conf that can be read"):
+    with files.reporting_errors(path, "give a lowlat.conf that can be read"):
         text = file.read_text("utf-8", "replace")
     name = file.parent.name if is_name(file.parent.name) else "mine"
     return _build(name, _parse(name, text), Root(), (name,))

@@ -55,7 +55,7 @@ class Request:
 
     def make(self, folder: Path) -> None:
         """Make the folder and store this in it. Raises Refused if that fails."""
-        with files.told(f"--out {folder}", "name a writable folder"):
+        with files.reporting_errors(f"--out {folder}", "name a writable folder"):
             folder.mkdir(parents=True, exist_ok=True)
             _check_owner("--out", folder)
             write_value(folder / REQUEST, self)
@@ -124,7 +124,7 @@ def made_with(machine: Machine, kernels: Iterable[BootableKernel]) -> dict[str, 
 
 
 def _digest(path: Path) -> str:
-    with files.told(str(path)):
+    with files.reporting_errors(str(path)):
         return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

@@ -9,7 +9,7 @@ from typing import Callable
 
 from lowlat.base import encode, resources
 from lowlat.base.errors import Refused
-from lowlat.base.files import told
+from lowlat.base.files import reporting_errors
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Tunable
 from lowlat.host import tuned
@@ -99,7 +99,7 @@ def write(files: Iterable[RenderedFile], out: str) -> list[str]:
     a new folder appears complete or not at all, and existing files are replaced only once all files
     are staged. Raises Refused if that fails."""
     kept, target = tuple(files), Path(out)
-    with told(f"--out {out}", _HINT):
+    with reporting_errors(f"--out {out}", _HINT):
         _check_target(target, kept, out)
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as name:

@@ -57,7 +57,7 @@ def read(root: Root, path: str) -> Optional[str]:
     return None if thread is None else value(root, thread, what)
 
 
-def spoken(path: str) -> str:
+def display_name(path: str) -> str:
     """A path in words, if it is a kernel thread's; any other path unchanged."""
     if not is_path(path):
         return path

@@ -104,26 +104,26 @@ def _rescue(place: Launch, root: Root) -> str:
     return saved if all(budgets) else "only fair_server saves them, which root alone can look at"
 
 
-def become(command: Sequence[str], place: Launch) -> NoReturn:
+def exec_on_cpus(command: Sequence[str], place: Launch) -> NoReturn:
     """Replace this process with the program, on its CPUs. Raises Refused if the CPUs are not
     available, CannotRun if the program cannot run."""
     _enter(place, place.cpus)
     try:
-        process.become(command)
+        process.exec_program(command)
     except OSError as error:
         raise CannotRun(command[0], error) from error
 
 
-def keep(command: Sequence[str], place: Launch) -> int:
+def run_and_spread(command: Sequence[str], place: Launch) -> int:
     """Run the program, put each of its threads on the CPU with the fewest threads, and forward
-    signals. Returns its exit status, or 128 + N if signal N ended it. Raises as become()."""
+    signals. Returns its exit status, or 128 + N if signal N ended it. Raises as exec_on_cpus()."""
     leave = _way_back(place)
     blocked = {*_HANDED_ON, signal.SIGCHLD, signal.SIGALRM}
     # From here on, signals stay pending for _watch().
     signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
     _enter(place, CpuSet.of(place.order[:1]))
     try:
-        child = process.attend(command)
+        child = process.spawn_foreground(command)
     except OSError as error:
         raise CannotRun(command[0], error) from error
     leave()

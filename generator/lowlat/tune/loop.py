@@ -31,7 +31,7 @@ _UNIT_PATH = f"/etc/systemd/system/{UNIT}"
 _WANTED = f"/etc/systemd/system/multi-user.target.wants/{UNIT}"
 
 
-def alone(root: Root) -> AbstractContextManager[None]:
+def exclusive_lock(root: Root) -> AbstractContextManager[None]:
     """The lock for running the loop: two measurements at once would disturb each other. Raises
     Refused if another process holds it. The lock ends with its process."""
     taken = Refused("another 'lowlat-gen tune' is at work", hint="--status tells, --abort ends it")

@@ -104,7 +104,7 @@ def lacks(root: Root) -> Iterator[Lack]:
         ("pyudev", ("probe", "capture"), "names of devices"),
     ):
         if find_spec(module) is None:
-            yield Lack(verbs, f"Python's {module}", use, process.bringing(module))
+            yield Lack(verbs, f"Python's {module}", use, process.package_hint(module))
 
 
 def _rights() -> Iterator[Lack]:
@@ -146,7 +146,7 @@ def _measuring(root: Root) -> Iterator[Lack]:
         uses[tool.program] = f"{before}, {tool.name}" if before else f"--second-opinion {tool.name}"
     for program, use in uses.items():
         if process.find(program) is None:
-            yield Lack(("measure",), program, use, process.bringing(program))
+            yield Lack(("measure",), program, use, process.package_hint(program))
     if os.geteuid() != 0:
         mend = _SUDO
     elif "[confidentiality]" in (root.read("/sys/kernel/security/lockdown") or ""):

@@ -95,7 +95,10 @@ def given(arguments: Sequence[str], *, x86: bool) -> Optional[str]:
     elif len(arguments) > 1 or not _is_file(text):
         return the_line(text) if "GRUB_CMDLINE" in text else text
     else:
-        with files.told(text, "give a file that can be read"), Path(text).open("rb") as file:
+        with (
+            files.reporting_errors(text, "give a file that can be read"),
+            Path(text).open("rb") as file,
+        ):
             text = _decoded(file)
     if len(text) > bounds.BOOT_LINE:
         raise Refused(f"{arguments[0][:60]}: is too long for a boot line")

@@ -12,7 +12,7 @@ from lowlat.base.terminal import bold, filled, item, section
 from lowlat.catalogue import lookup
 from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
-from lowlat.runtime.kthreads import spoken
+from lowlat.runtime.kthreads import display_name
 from lowlat.verbs import options
 from lowlat.verbs.options import PlanChoice
 from lowlat.verify.diff import CMDLINE, Change, Diff, diff
@@ -115,7 +115,7 @@ def describe_diff(plan: Plan, found: Diff) -> Iterator[str]:
 
 def _first(changes: Sequence[Change]) -> str:
     more = f" (and {len(changes) - 1} more)" if len(changes) > 1 else ""
-    return f"{spoken(changes[0].where)}: {_becomes(changes[0])}{more}"
+    return f"{display_name(changes[0].where)}: {_becomes(changes[0])}{more}"
 
 
 def _becomes(change: Change) -> str:

@@ -55,7 +55,7 @@ def main(asked: RunArguments) -> int:
     if asked.dry_run:
         _tell(command, where, root)
         return 0
-    return (launch.keep if where.one_per_thread else launch.become)(command, where)
+    return (launch.run_and_spread if where.one_per_thread else launch.exec_on_cpus)(command, where)
 
 
 def _check(asked: RunArguments, command: Sequence[str], root: Root) -> None:

@@ -14,7 +14,7 @@ from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.plan import current, store
 from lowlat.runtime import settings
-from lowlat.runtime.kthreads import spoken
+from lowlat.runtime.kthreads import display_name
 from lowlat.runtime.settings import Inspected
 from lowlat.verbs import options
 
@@ -38,7 +38,7 @@ def main(asked: RuntimeArguments) -> int:
     due = settings.pending(outcomes) if asked.dry_run else []
     before = _values(outcomes)
     if asked.action == "start" and not asked.dry_run:
-        with runstate.alone(root):
+        with runstate.exclusive_lock(root):
             store.keep_in_use(plan, root)
             outcomes = settings.start(plan, root)
     after = _values(outcomes, {item.path: item.setting.value for item in due})
@@ -59,7 +59,7 @@ def _describe(dry_run: bool, outcomes: Sequence[Inspected], advice: str) -> Iter
 
 
 def _failed(outcome: Inspected) -> str:
-    said = spoken(outcome.path) if outcome.value is None else _held(outcome, " is")
+    said = display_name(outcome.path) if outcome.value is None else _held(outcome, " is")
     why = "" if outcome.problem in (outcome.value or "") else f": {outcome.problem}"
     return f"{said}, planned {_planned(outcome)}{why}"
 
@@ -83,7 +83,7 @@ def _plan(asked: RuntimeArguments, root: Root) -> Plan:
 def _held(outcome: Inspected, between: str) -> str:
     value = outcome.value
     held = "missing" if value is None else outcome.entry.reads.listed(value) or "empty"
-    return f"{spoken(outcome.path)}{between} {held}"
+    return f"{display_name(outcome.path)}{between} {held}"
 
 
 def _planned(outcome: Inspected) -> str:
@@ -93,10 +93,10 @@ def _planned(outcome: Inspected) -> str:
 def _stop(asked: RuntimeArguments, root: Root) -> int:
     old = settings.read_journal(root).old
     if asked.dry_run or root.absent(runstate.FOLDER):
-        said = [f"{spoken(path)} would become {value}" for path, value in old.items()]
+        said = [f"{display_name(path)} would become {value}" for path, value in old.items()]
         options.show_change(asked.json, bool(old), said)
         return 0
-    with runstate.alone(root):
+    with runstate.exclusive_lock(root):
         problems, kept = settings.stop(root)
     options.show_change(asked.json, bool(old), kept)
     if problems:

@@ -15,7 +15,7 @@ from lowlat.boot.loaders.interface import Loader, refuse_pending
 from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.tune import schedule, start
-from lowlat.tune.loop import Loop, alone, boot_id, here
+from lowlat.tune.loop import Loop, boot_id, exclusive_lock, here
 from lowlat.tune.schedule import WORK, decide
 from lowlat.tune.start import Wish
 from lowlat.tune.state import SCHEMA, LoopState, Outcome, Phase, read
@@ -57,7 +57,7 @@ def main(asked: TuneArguments) -> int:
         proposal, _, state = _prepare(root, asked)
         _show(root, proposal, state)
         return 0
-    with alone(root):
+    with exclusive_lock(root):
         proposal, found, state = _prepare(root, asked)
         if not asked.accept_pending:  # before minutes of measuring
             refuse_pending(found.name, found.pending())
@@ -105,7 +105,7 @@ def _resume(root: Root, asked: TuneArguments) -> int:
         phase, why = decide(state, here(root, state), boot_id(root))
         print(f"the loop {f'gives the tuned boot up: {why}' if why else WORK[phase]}")
         return 0
-    with alone(root):
+    with exclusive_lock(root):
         return _go(root, Loop(root, _active(root)))
 
 
@@ -113,7 +113,7 @@ def _ended(root: Root, asked: TuneArguments) -> int:
     """The unit's last call in a boot: a step that began there and hangs is given up."""
     if asked.dry_run:
         raise Refused("--ended is called by lowlat-tune.service", hint="--abort ends the loop")
-    with alone(root):
+    with exclusive_lock(root):
         state = read(root)
         if state is None or state.boot_id != boot_id(root) or state.phase in _AT_REST:
             return 0

@@ -96,7 +96,7 @@ class RuntimeFindings:
     def _held(self, outcomes: Sequence[Inspected]) -> str:
         fixed = [item for item in outcomes if item.fixed]
         if fixed:
-            names = [kthreads.spoken(item.path) for item in fixed]
+            names = [kthreads.display_name(item.path) for item in fixed]
             return "; ".join(
                 [
                     f"the kernel keeps these where they are: {_some(names)}",
@@ -104,7 +104,7 @@ class RuntimeFindings:
                 ]
             )
         if len(outcomes) == 1:
-            return f"{kthreads.spoken(outcomes[0].path)} is {outcomes[0].value}"
+            return f"{kthreads.display_name(outcomes[0].path)} is {outcomes[0].value}"
         return "all have this value"
 
     def _on_isolated(self, fixed: Sequence[Inspected]) -> Iterator[str]:
@@ -125,7 +125,7 @@ def _invalid(outcome: Inspected) -> bool:
 
 
 def _held(outcome: Inspected) -> str:
-    where = kthreads.spoken(outcome.path)
+    where = kthreads.display_name(outcome.path)
     if outcome.value is None:
         return f"{where} {outcome.problem}"
     problem = f" ({outcome.problem})" if outcome.problem and not _invalid(outcome) else ""

@@ -44,7 +44,7 @@ class Watch:
     def look(self) -> Iterator[str]:
         """Look once; no run-time settings start or stop meanwhile if it restores. Raises Refused if
         another process that starts or stops them does not end."""
-        with runstate.alone(self._root) if self._restore else nullcontext():
+        with runstate.exclusive_lock(self._root) if self._restore else nullcontext():
             lines = list(self._look())
         yield from lines
 

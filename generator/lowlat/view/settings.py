@@ -12,7 +12,7 @@ from lowlat.model.plan import Plan
 from lowlat.report.arm import Arm
 from lowlat.report.in_effect import rank
 from lowlat.report.tables import Table
-from lowlat.runtime.kthreads import spoken
+from lowlat.runtime.kthreads import display_name
 from lowlat.verify.finding import Finding, Standing
 
 #: Parameters that differ between boot entries without being settings.
@@ -62,7 +62,7 @@ def _planned(plan: Plan) -> SettingReasons:
     boot = [SettingReason(p.name, p.word, "boot", p.why, p.source) for p in plan.parameters]
     found: dict[str, SettingReason] = {}
     for item in plan.runtime:
-        where, value = spoken(item.target), listed(item.value, item.name)
+        where, value = display_name(item.target), listed(item.value, item.name)
         reason = SettingReason(item.name, value, where, item.why, item.source)
         found.setdefault(item.name, reason)
     return SettingReasons(
