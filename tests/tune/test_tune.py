@@ -22,7 +22,7 @@ from lowlat.report.throughput import Loss
 from lowlat.tune import gate, state
 from lowlat.tune.loop import Loop, exclusive_lock
 from lowlat.tune.schedule import decide, order
-from lowlat.tune.state import STOCK, TUNED, Leg, LoopState, Outcome, Phase
+from lowlat.tune.state import STOCK, TUNED, LoopState, MeasuredBoot, Outcome, Phase
 
 RUN = f"{state.RUNS}/tune-20260101T000000Z"
 
@@ -42,7 +42,7 @@ WAITING = LoopState(
     order=(STOCK, TUNED),
     phase=Phase.BOOT,
     boot_id="first",
-    legs=(Leg(STOCK, "first", f"{RUN}-01-stock.json"),),
+    legs=(MeasuredBoot(STOCK, "first", f"{RUN}-01-stock.json"),),
 )
 
 
@@ -206,7 +206,7 @@ def test_the_state_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         WAITING,
         legs=(
             *WAITING.legs,
-            Leg(TUNED, "second", f"{RUN}-02.json", f"{RUN}-v.json", ("nohz_full",)),
+            MeasuredBoot(TUNED, "second", f"{RUN}-02.json", f"{RUN}-v.json", ("nohz_full",)),
         ),
         phase=Phase.DONE,
         outcome=Outcome.FELL_BACK,

@@ -42,9 +42,9 @@ def passed(report: Report) -> str:
 
 
 def _interrupts(report: Report, isolated: CpuSet) -> Iterator[str]:
-    found = {cpu: report.get(INTERRUPTS, cpu) for cpu in isolated}
-    unknown = CpuSet.of(cpu for cpu, endpoint in found.items() if endpoint is None)
-    known = [endpoint for endpoint in found.values() if endpoint is not None]
+    endpoints = {cpu: report.get(INTERRUPTS, cpu) for cpu in isolated}
+    unknown = CpuSet.of(cpu for cpu, endpoint in endpoints.items() if endpoint is None)
+    known = [endpoint for endpoint in endpoints.values() if endpoint is not None]
     higher = [endpoint for endpoint in known if not endpoint.after < endpoint.before]
     if unknown:
         yield f"interrupts per second are not known on CPU {unknown}"
@@ -57,13 +57,13 @@ def _interrupts(report: Report, isolated: CpuSet) -> Iterator[str]:
         )
 
 
-def _noise(found: Optional[Endpoint]) -> Iterator[str]:
-    if found is None:
+def _noise(endpoint: Optional[Endpoint]) -> Iterator[str]:
+    if endpoint is None:
         yield "noise ppm is not known on every CPU"
-    elif found.after > _NOISE_LIMIT * found.before:
+    elif endpoint.after > _NOISE_LIMIT * endpoint.before:
         yield (
-            f"noise is {number(found.after)} ppm, more than {_NOISE_LIMIT:g} times the "
-            f"{number(found.before)} before"
+            f"noise is {number(endpoint.after)} ppm, more than {_NOISE_LIMIT:g} times the "
+            f"{number(endpoint.before)} before"
         )
 
 
@@ -75,7 +75,7 @@ def _throughput(loss: Optional[Loss], margin: float) -> Iterator[str]:
         yield f"more than {100 * margin:g} % of the throughput may be lost: {loss}"
 
 
-def _change(what: str, found: Optional[Endpoint]) -> str:
-    if found is None:
+def _change(what: str, endpoint: Optional[Endpoint]) -> str:
+    if endpoint is None:
         return ""
-    return f"{what} {number(found.before)} before, {number(found.after)} after"
+    return f"{what} {number(endpoint.before)} before, {number(endpoint.after)} after"

@@ -40,10 +40,10 @@ def exclusive_lock(root: Root) -> AbstractContextManager[None]:
 
 def boot_id(root: Root) -> str:
     """This boot's id. Raises Refused if it cannot be read: the loop would reboot for ever."""
-    found = root.read(BOOT_ID)
-    if not found:
+    ident = root.read(BOOT_ID)
+    if not ident:
         raise Refused(f"{BOOT_ID} cannot be read")
-    return found
+    return ident
 
 
 def here(root: Root, state: LoopState) -> status.Running:
@@ -105,14 +105,14 @@ class Loop:
 
     def _arm(self) -> None:
         """Prepare the next boot. A stock boot needs only the unit, for its entry is the default."""
-        found = self._found()
-        check_default(found.describe(), self.state.kernel)
+        loader = self._detect()
+        check_default(loader.describe(), self.state.kernel)
         enable_unit(self._root, steps.limit(self.state))
         if self.state.due == TUNED:
-            promote.check_returns(self._root, found, self.state.kexec)
-            promote.try_once(self._root, found, self._entry(), self.state.kexec)
+            promote.check_returns(self._root, loader, self.state.kexec)
+            promote.try_once(self._root, loader, self._entry(), self.state.kexec)
         elif self.state.kexec:
-            stock = check_default(found.describe(), self.state.kernel)
+            stock = check_default(loader.describe(), self.state.kernel)
             kexec.load(self._root, stock.release, stock.words)
         self._move(phase=Phase.BOOT, boot_id=boot_id(self._root))
 
@@ -120,15 +120,15 @@ class Loop:
         state, this = self.state, boot_id(self._root)
         say(f"boot {len(state.legs) + 1} of {len(state.order)}, {state.due}: {this}")
         self._move(phase=Phase.MEASURE, boot_id=this)
-        leg = steps.measure(self._root, state, state.due, this)
-        after = replace(state, legs=(*state.legs, leg))
+        boot = steps.measure(self._root, state, state.due, this)
+        after = replace(state, legs=(*state.legs, boot))
         self._move(legs=after.legs, phase=Phase.ARM if after.due else Phase.JUDGE)
 
     def _judge(self) -> None:
         state = self.state
         report, path = steps.compare(self._root, state)
         say(headline(report))
-        bad = [name for leg in state.arm(TUNED) for name in leg.bad]
+        bad = [name for boot in state.arm(TUNED) for name in boot.bad]
         margin = state.throughput_margin / 100 if state.measure.throughput else None
         reasons = "; ".join(gate.misses(report, state.isolated, bad, margin))
         if state.boots is not None:
@@ -137,30 +137,30 @@ class Loop:
         elif reasons:
             self.end(Outcome.FELL_BACK, reasons, path)
         else:
-            promote.promote(self._root, self._found(), self._entry(), follow=False)
+            promote.promote(self._root, self._detect(), self._entry(), follow=False)
             self.end(Outcome.PROMOTED, gate.passed(report), path)
 
     def _close(self) -> None:
         """Undo the preparations: the unit, and the one-shot entry if it was not used."""
-        found = self._found()
+        loader = self._detect()
         with lock(Disk(self._root), PATIENT_S):
-            boot = found.describe()
+            boot = loader.describe()
             if boot.next is not None and boot.next.ours:
-                found.one_shot(None)
+                loader.one_shot(None)
             known = trials.read(self._root)
             if kexec.is_loaded(self._root) and self.state.kexec:
                 kexec.unload()
             if known.pending is not None:
                 trials.write(self._root, replace(known, pending=None))
         if self.state.outcome is not Outcome.PROMOTED:
-            self._restore_default(found, boot.default)
+            self._restore_default(loader, boot.default)
         # If the unit runs this boot's step, it continues to its end.
         with Transaction(self._root) as change:
             change.put_back(_WANTED)
             change.put_back(_UNIT_PATH)
         self._move(phase=Phase.DONE)
 
-    def _restore_default(self, found: Loader, default: Optional[BootEntry]) -> None:
+    def _restore_default(self, loader: Loader, default: Optional[BootEntry]) -> None:
         """Restore the default, which was a stock entry when the loop began."""
         if default is None or default.id == self.state.default:
             return
@@ -168,18 +168,18 @@ class Loop:
             say(f"note: {default.id} was made the default meanwhile; it stays")
             return
         with Transaction(self._root, PATIENT_S) as change:
-            found.make_default(change, None, follow=False)
+            loader.make_default(change, None, follow=False)
             known = trials.read(self._root)
             trials.write(self._root, replace(known, promoted=None, follow=False))
 
-    def _found(self) -> Loader:
+    def _detect(self) -> Loader:
         if self._loader is None:
             self._loader = detect(self._root)
             self._loader.check()
         return self._loader
 
     def _entry(self) -> BootEntry:
-        entry = self._found().describe().by_id(self.state.entry)
+        entry = self._detect().describe().by_id(self.state.entry)
         if entry is None:
             raise Refused(f"{self.state.entry} is gone: its kernel or its line changed")
         return entry

@@ -74,9 +74,9 @@ def lines(state: LoopState) -> Iterator[str]:
     if state.boots is not None:
         yield f"order, of seed {state.seed}: {' '.join(state.order)}"
     yield measured(state)
-    for number, leg in enumerate(state.legs, 1):
-        bad = f"; not in effect: {', '.join(leg.bad)}" if leg.bad else ""
-        yield f"boot {number}, {leg.arm}: {', '.join((leg.run, *leg.further))}{bad}"
+    for number, boot in enumerate(state.legs, 1):
+        bad = f"; not in effect: {', '.join(boot.bad)}" if boot.bad else ""
+        yield f"boot {number}, {boot.arm}: {', '.join((boot.run, *boot.further))}{bad}"
     if state.report:
         yield f"report: {state.report}"
         yield f"page: {state.path('report.html')}"

@@ -23,7 +23,7 @@ from lowlat.tune.state import MARGIN, STOCK, LoopState, Phase, read, write
 
 
 @dataclass(frozen=True)
-class Wish:
+class TuneOptions:
     """How to measure; ``boots`` is None for one trial. ``kexec`` applies to both arms, so that
     devices start warm in both."""
 
@@ -44,10 +44,10 @@ class Wish:
 
 def check_none(root: Root) -> None:
     """Raises Refused if a loop is under way."""
-    found = read(root)
-    if found is not None and found.active:
+    state = read(root)
+    if state is not None and state.active:
         hint = "--status tells of it, --resume takes it on, --abort ends it"
-        raise Refused(f"a loop is under way since {found.started}", hint=hint)
+        raise Refused(f"a loop is under way since {state.started}", hint=hint)
 
 
 def check_boot(root: Root, plan: Plan) -> None:
@@ -64,30 +64,30 @@ def check_boot(root: Root, plan: Plan) -> None:
         raise Refused(why, hint="choose another with --profile")
 
 
-def prepare(root: Root, proposal: Proposal, found: Loader, wish: Wish) -> LoopState:
+def prepare(root: Root, proposal: Proposal, loader: Loader, options: TuneOptions) -> LoopState:
     """The loop's first state. Raises Refused if the loop could not run to its end."""
     plan = proposal.plan
-    if wish.boots is not None and not wish.reboot:
-        why = f"--boots {wish.boots} takes {2 * wish.boots} reboots, which it does by itself"
+    if options.boots is not None and not options.reboot:
+        why = f"--boots {options.boots} takes {2 * options.boots} reboots, which it does by itself"
         raise Refused(why, hint="allow that with --reboot")
-    if wish.throughput_margin and not wish.measure.throughput:
+    if options.throughput_margin and not options.measure.throughput:
         raise Refused("--throughput-margin: no throughput is measured", hint="add --throughput")
-    if wish.kexec and wish.boots is None:
+    if options.kexec and options.boots is None:
         why = "--kexec compares boots by kexec, and this one came by the boot loader"
         raise Refused(why, hint="have both kinds booted with --boots N")
-    default = check_default(found.describe(), plan.kernel)
-    promote.check_returns(root, found, wish.kexec)
+    default = check_default(loader.describe(), plan.kernel)
+    promote.check_returns(root, loader, options.kexec)
     steps.check_folder(root)
-    state = _first(root, plan, default.id, wish)
+    state = _first(root, plan, default.id, options)
     runner.check(steps.options(state))
     return state
 
 
-def _first(root: Root, plan: Plan, default: str, wish: Wish) -> LoopState:
+def _first(root: Root, plan: Plan, default: str, options: TuneOptions) -> LoopState:
     seed = secrets.randbits(32)
     known = {
-        "measure": replace(wish.measure, policy=wish.measure.policy or "other"),
-        "throughput_margin": wish.throughput_margin or MARGIN,
+        "measure": replace(options.measure, policy=options.measure.policy or "other"),
+        "throughput_margin": options.throughput_margin or MARGIN,
     }
     judged_by = profile.load(plan.profile, root).judged_by
     return LoopState(
@@ -99,22 +99,22 @@ def _first(root: Root, plan: Plan, default: str, wish: Wish) -> LoopState:
         entry="",
         default=default,
         seed=seed,
-        order=order(wish.boots, seed),
+        order=order(options.boots, seed),
         phase=Phase.ARM,
         boot_id=boot_id(root),
         wakeup=wakeups(None, judged_by),
-        **{**vars(wish), **known},
+        **{**vars(options), **known},
     )
 
 
 def start(
-    root: Root, proposal: Proposal, found: Loader, state: LoopState, accept_pending: bool
+    root: Root, proposal: Proposal, loader: Loader, state: LoopState, accept_pending: bool
 ) -> Loop:
     """Measure this boot if it counts, then apply. The loop exists only once the entries do: an
     earlier failure leaves at most a run."""
     if state.boots is None:
         state = replace(state, legs=(steps.measure(root, state, STOCK, state.boot_id),))
-    boot = apply.apply(proposal, found, root, accept_pending)
+    boot = apply.apply(proposal, loader, root, accept_pending)
     state = replace(state, entry=promote.pick(boot, root, state.kernel).id)
     write(root, state)
     return Loop(root, state)

@@ -50,7 +50,7 @@ class Outcome(str, Enum):
 
 
 @dataclass(frozen=True)
-class Leg:
+class MeasuredBoot:
     """A measured boot: the paths of its run and of verify's findings, the names of the settings
     that were not in effect, and the runs under the further policies."""
 
@@ -91,7 +91,7 @@ class LoopState:
     order: tuple[str, ...]
     phase: Phase
     boot_id: str
-    legs: tuple[Leg, ...] = ()
+    legs: tuple[MeasuredBoot, ...] = ()
     outcome: Outcome = Outcome.NONE
     why: str = ""
     report: Optional[str] = None
@@ -117,8 +117,8 @@ class LoopState:
         """The path of one of this loop's files."""
         return f"{RUNS}/tune-{self.started}-{name}"
 
-    def arm(self, arm: str) -> tuple[Leg, ...]:
-        return tuple(leg for leg in self.legs if leg.arm == arm)
+    def arm(self, arm: str) -> tuple[MeasuredBoot, ...]:
+        return tuple(boot for boot in self.legs if boot.arm == arm)
 
     def to_json(self) -> dict[str, object]:
         return {"schema": SCHEMA, **encode_fields(self)}
@@ -126,22 +126,22 @@ class LoopState:
 
 def _build(document: object) -> LoopState:
     """Raises ValueError, or LowlatError, if a value cannot come from the loop."""
-    found: LoopState = lenient(LoopState)(document)
-    runs = len(found.policies)
-    if any(len(leg.further) + 1 != runs for leg in found.legs):
+    state: LoopState = lenient(LoopState)(document)
+    runs = len(state.policies)
+    if any(len(boot.further) + 1 != runs for boot in state.legs):
         raise ValueError("a run is missing")
-    paths = [path for leg in found.legs for path in (leg.run, leg.verify, *leg.further) if path]
-    if not re.fullmatch(r"\d{8}T\d{6}Z", found.started, re.ASCII):
+    paths = [path for boot in state.legs for path in (boot.run, boot.verify, *boot.further) if path]
+    if not re.fullmatch(r"\d{8}T\d{6}Z", state.started, re.ASCII):
         raise ValueError("no time")
-    if not set(found.order) <= {STOCK, TUNED} or len(found.legs) > len(found.order):
+    if not set(state.order) <= {STOCK, TUNED} or len(state.legs) > len(state.order):
         raise ValueError("no order of boots")
-    if found.due == "" and found.phase in (Phase.ARM, Phase.BOOT, Phase.MEASURE):
+    if state.due == "" and state.phase in (Phase.ARM, Phase.BOOT, Phase.MEASURE):
         raise ValueError("no boot is due")
     if not all(re.fullmatch(rf"{RUNS}/[\w.-]+", path) for path in paths):
         raise ValueError("no run of ours")
-    for text in (found.duration, found.warmup):
+    for text in (state.duration, state.warmup):
         seconds("--duration", text)
-    return found
+    return state
 
 
 _FILE = StateFile(

@@ -23,7 +23,7 @@ from lowlat.report import as_json, as_text, comparison, in_effect
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
-from lowlat.tune.state import RUNS, STOCK, TUNED, Leg, LoopState
+from lowlat.tune.state import RUNS, STOCK, TUNED, LoopState, MeasuredBoot
 from lowlat.verify import counters
 from lowlat.verify.verdict import to_json, verify
 
@@ -52,7 +52,7 @@ def options(state: LoopState) -> MeasureOptions:
     )
 
 
-def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> Leg:
+def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> MeasuredBoot:
     """Measure this boot. Raises Refused or LowlatError if there is no run, Unmet if the run is kept
     but does not count."""
     name = f"{len(state.legs) + 1:02d}-{arm}"
@@ -60,14 +60,14 @@ def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> Leg:
     check_folder(root)
     host = {**host_facts(root), **store.facts(root)}
     out = Path(root.host(state.path(f"{name}.json")))
-    asked = replace(options(state), label=arm, out=out, host=host)
-    path, *further = [_run(one) for one in asked.set_ups()]
-    leg = Leg(arm, boot_id, path, further=tuple(further))
+    wanted = replace(options(state), label=arm, out=out, host=host)
+    path, *further = [_run(one) for one in wanted.set_ups()]
+    boot = MeasuredBoot(arm, boot_id, path, further=tuple(further))
     if arm == STOCK:
-        return leg
+        return boot
     # Verify comes last: it also finds what was undone meanwhile, and TuneD has had time to start.
-    found = state.path(f"{name}.verify.json")
-    return replace(leg, verify=found, bad=_verify(root, state, found))
+    findings = state.path(f"{name}.verify.json")
+    return replace(boot, verify=findings, bad=_verify(root, state, findings))
 
 
 def _run(one: MeasureOptions) -> str:
@@ -93,36 +93,36 @@ def compare(root: Root, state: LoopState) -> tuple[Report, str]:
     """The report on all boots so far, under the first policy, and its path. Beside it are written
     its Markdown form, a report for each further policy, and a page of all."""
     before, after = (_runs(root, state.arm(arm)) for arm in (STOCK, TUNED))
-    paths = (leg.verify for leg in state.arm(TUNED) if leg.verify)
+    paths = (boot.verify for boot in state.arm(TUNED) if boot.verify)
     boots = [in_effect.read_verify(Path(root.host(path))) for path in paths]
-    found = dict(
+    comparisons = dict(
         comparison.set_ups(Arm(STOCK, before), Arm(TUNED, after, in_effect.of_boots(boots)))
     )
-    _keep(root, state.path("report.html"), _page(found, store.applied(root)))
-    first, *further = (one for one in found.values() if not one.several)
+    _keep(root, state.path("report.html"), _page(comparisons, store.applied(root)))
+    first, *further = (one for one in comparisons.values() if not one.several)
     for one in further:
         _keep_report(root, state, one, f"report-{word(one.arms[0].runs[0].policy)}")
     return first.reports[0], _keep_report(root, state, first, "report")
 
 
-def _page(found: Mapping[str, Comparison], plan: Optional[Plan]) -> str:
+def _page(comparisons: Mapping[str, Comparison], plan: Optional[Plan]) -> str:
     # Imported late: only the end needs templates and drawings.
     from lowlat.view.arm import Group
     from lowlat.view.html import render_groups
 
-    each = [Group(title or f"{STOCK} and {TUNED}", one, plan) for title, one in found.items()]
+    each = [Group(title or f"{STOCK} and {TUNED}", one, plan) for title, one in comparisons.items()]
     return render_groups("Tuning", each)
 
 
-def _keep_report(root: Root, state: LoopState, found: Comparison, name: str) -> str:
+def _keep_report(root: Root, state: LoopState, compared: Comparison, name: str) -> str:
     path = state.path(f"{name}.json")
-    _keep(root, path, as_json.render(found))
-    _keep(root, state.path(f"{name}.md"), as_text.render(found, as_text.MARKDOWN))
+    _keep(root, path, as_json.render(compared))
+    _keep(root, state.path(f"{name}.md"), as_text.render(compared, as_text.MARKDOWN))
     return path
 
 
-def _runs(root: Root, legs: Sequence[Leg]) -> tuple[Run, ...]:
-    paths = (path for leg in legs for path in (leg.run, *leg.further))
+def _runs(root: Root, legs: Sequence[MeasuredBoot]) -> tuple[Run, ...]:
+    paths = (path for boot in legs for path in (boot.run, *boot.further))
     return tuple(read_run(Path(root.host(path))) for path in paths)
 
 

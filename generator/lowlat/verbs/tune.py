@@ -17,7 +17,7 @@ from lowlat.host.root import Root
 from lowlat.tune import schedule, start
 from lowlat.tune.loop import Loop, boot_id, exclusive_lock, here
 from lowlat.tune.schedule import WORK, decide
-from lowlat.tune.start import Wish
+from lowlat.tune.start import TuneOptions
 from lowlat.tune.state import SCHEMA, LoopState, Outcome, Phase, read
 from lowlat.verbs import options
 from lowlat.verbs.options import PlanChoice
@@ -29,7 +29,7 @@ _AT_REST = (Phase.BOOT, Phase.DONE)
 @dataclass(frozen=True)
 class TuneArguments(options.HostArguments):
     plan: PlanChoice = PlanChoice()
-    wish: Wish = Wish()
+    wanted: TuneOptions = TuneOptions()
     accept_pending: bool = options.accept_pending()
     status: bool = flag("print the state of the loop", group="action")
     resume: bool = flag("continue the loop in this boot", group="action")
@@ -48,7 +48,7 @@ def main(asked: TuneArguments) -> int:
     ):
         if getattr(asked, name):
             options.refuse_plan_options(asked.plan, f"--{name} is about the loop there is")
-            if asked.wish != Wish():
+            if asked.wanted != TuneOptions():
                 raise Refused(f"--{name}: the loop keeps its options", hint="leave the rest out")
             return follow(root, asked)
     if asked.json:
@@ -58,12 +58,12 @@ def main(asked: TuneArguments) -> int:
         _show(root, proposal, state)
         return 0
     with exclusive_lock(root):
-        proposal, found, state = _prepare(root, asked)
+        proposal, loader, state = _prepare(root, asked)
         if not asked.accept_pending:  # before minutes of measuring
-            refuse_pending(found.name, found.pending())
+            refuse_pending(loader.name, loader.pending())
         for note in _notes(root, proposal):
             say(note)
-        return _go(root, start.start(root, proposal, found, state, asked.accept_pending))
+        return _go(root, start.start(root, proposal, loader, state, asked.accept_pending))
 
 
 def _prepare(root: Root, asked: TuneArguments) -> tuple[Proposal, Loader, LoopState]:
@@ -71,8 +71,8 @@ def _prepare(root: Root, asked: TuneArguments) -> tuple[Proposal, Loader, LoopSt
     machine, _, plan = options.make_plan(asked.plan, root)
     start.check_boot(root, plan)
     decision = Decision(asked.plan.profile, plan.isolated, asked.plan.wanted)
-    proposal, found = apply.prepare(root, machine, plan, decision)
-    return proposal, found, start.prepare(root, proposal, found, asked.wish)
+    proposal, loader = apply.prepare(root, machine, plan, decision)
+    return proposal, loader, start.prepare(root, proposal, loader, asked.wanted)
 
 
 def _notes(root: Root, proposal: Proposal) -> Iterator[str]:
