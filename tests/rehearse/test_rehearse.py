@@ -398,9 +398,9 @@ def test_findings_are_what_is_not_as_planned(tmp_path: Path) -> None:
             _facts(problems=("TuneD did not apply cpu-partitioning", "TuneD: no such file")),
         ),
     )
-    played: Any = type("Played", (), {"booted": booted, "plan": tuned.plan})
+    outcome: Any = type("Outcome", (), {"booted": booted, "plan": tuned.plan})
     failed = {"lowlat 2 on 6.12.1": LowlatError("panicked")}
-    done: Any = type("Done", (), {"played": (played,), "failed": failed})
+    done: Any = type("Done", (), {"outcomes": (outcome,), "failed": failed})
     assert list(results.findings(done)) == [
         "lowlat 2 on 6.12.1: panicked",
         "stock-1: isolcpus: '2-3' in sysfs, '' expected",

@@ -178,9 +178,9 @@ def test_roots_qemu_gives_its_rights_up(
 ) -> None:
     monkeypatch.setattr(qemu, "_version", lambda: version)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert " ".join(qemu.powerless()) == words
+    assert " ".join(qemu.drop_privileges_argv()) == words
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert qemu.powerless() == ()
+    assert qemu.drop_privileges_argv() == ()
 
 
 @pytest.mark.root

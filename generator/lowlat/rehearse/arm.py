@@ -40,7 +40,7 @@ class PlannedArm:
     def __post_init__(self) -> None:
         # The name becomes a folder's name and may come from a guest.
         if not _NAME.fullmatch(self.name):
-            raise Refused(f"{self.name[:60]!r} is no name of a kind of boot")
+            raise Refused(f"unknown kind of boot: {self.name[:60]!r}")
 
     @property
     def changes(self) -> bool:
@@ -66,7 +66,7 @@ def read(path: Path) -> tuple[PlannedArm, ...]:
     return found
 
 
-def dividing(arms: Iterable[PlannedArm]) -> Plan:
+def splitting_plan(arms: Iterable[PlannedArm]) -> Plan:
     """The first profile's plan; its CPU split applies to all arms."""
     return next(arm.plan for arm in arms if arm.plan)
 

@@ -26,7 +26,7 @@ from lowlat.rehearse import arm as arms
 from lowlat.rehearse import exchange, qemu, vm
 from lowlat.rehearse.arm import PlannedArm
 from lowlat.rehearse.exchange import Facts, GuestTask
-from lowlat.rehearse.guest_plan import Scouting
+from lowlat.rehearse.guest_plan import PlanTask
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.vm_size import VmSize
@@ -88,7 +88,7 @@ class KernelBoots:
     folder: Path
 
     @property
-    def alone(self) -> bool:
+    def one_guest_at_a_time(self) -> bool:
         """Whether guests must run one at a time, since others would disturb the measurement."""
         return self.kvm or not qemu.counts_instructions(self.kernel.release)
 
@@ -97,11 +97,11 @@ class KernelBoots:
         """The guests' virtual machine, in words."""
         if self.kvm:
             return "with KVM"
-        if self.alone:
+        if self.one_guest_at_a_time:
             return "emulated, one host thread per CPU: a busy host drops ticks"
         return "emulated, guest time follows executed instructions (QEMU -icount)"
 
-    def scout(self, given: tuple[PlannedArm, ...], stop: threading.Event) -> None:
+    def plan_boot(self, given: tuple[PlannedArm, ...], stop: threading.Event) -> None:
         """Boot once to plan the arms, and store them; ``given`` arms are planned already.
 
         Raises Refused if the guest's planner refused, LowlatError if the boot failed.
@@ -109,7 +109,7 @@ class KernelBoots:
         folder = _fresh(self.folder / "scout")
         logs = tuple(f"{name}-{exchange.TUNED_LOG}" for name in self.options.tuned)
         with exchange.shared(folder, logs) as share:
-            write_value(share / exchange.TASK, Scouting(self.options, given))
+            write_value(share / exchange.TASK, PlanTask(self.options, given))
             vm.run(self._boot(share, "guest_plan", "", 0.0), stop)
         with suppress(OSError):
             raise Refused((folder / exchange.REFUSED).read_text(errors="replace").strip())
@@ -122,7 +122,7 @@ class KernelBoots:
         (folder / exchange.ARMS).replace(self.folder / exchange.ARMS)
 
     def arms(self) -> tuple[PlannedArm, ...]:
-        """The planned arms, empty before scout(). Raises Refused if their file is damaged."""
+        """The planned arms, empty before plan_boot(). Raises Refused if their file is damaged."""
         path = self.folder / exchange.ARMS
         try:
             return arms.read(path) if os.path.lexists(path) else ()

@@ -11,7 +11,7 @@ from lowlat.base import files
 from lowlat.rehearse.arm import PlannedArm, settings
 from lowlat.rehearse.boots import clock_words
 from lowlat.rehearse.options import STOCK
-from lowlat.rehearse.rehearsal import Played, Rehearsal
+from lowlat.rehearse.rehearsal import KernelOutcome, Rehearsal
 from lowlat.report import in_effect
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report
@@ -23,30 +23,32 @@ from lowlat.view.settings import OWN
 
 def compared(rehearsal: Rehearsal) -> Iterator[Group]:
     """Every comparison with boots in both arms."""
-    for played in rehearsal.played:
-        bases = dict.fromkeys(arm.base for arm in played.arms)
+    for outcome in rehearsal.outcomes:
+        bases = dict.fromkeys(arm.base for arm in outcome.arms)
         for base in bases:
-            yield from _against(base, played)
-    yield from _on_each_kernel([one for one in rehearsal.played if one.of(one.arms[0])])
+            yield from _against(base, outcome)
+    yield from _on_each_kernel([one for one in rehearsal.outcomes if one.of(one.arms[0])])
 
 
-def _on_each_kernel(played: Sequence[Played]) -> Iterator[Group]:
+def _on_each_kernel(outcomes: Sequence[KernelOutcome]) -> Iterator[Group]:
     """Stock on each kernel against stock on the first: the effect of a kernel, or of its HZ."""
-    if len(played) > 1 and len({one.stage.kvm for one in played}) == 1:
-        stock = [replace(_runs(one.arms[0], one), name=one.stage.kernel.release) for one in played]
+    if len(outcomes) > 1 and len({one.stage.kvm for one in outcomes}) == 1:
+        stock = [
+            replace(_runs(one.arms[0], one), name=one.stage.kernel.release) for one in outcomes
+        ]
         for policy, found in set_ups(*stock):
             yield Group(", ".join(filter(None, ("stock on each kernel", policy))), found)
 
 
-def _against(base: str, played: Played) -> Iterator[Group]:
-    first = next(arm for arm in played.arms if arm.name == base)
-    others = [arm for arm in played.arms if arm.base == base and arm is not first]
-    known = [arm for arm in others if played.of(arm)]
-    if not known or not played.of(first):
+def _against(base: str, outcome: KernelOutcome) -> Iterator[Group]:
+    first = next(arm for arm in outcome.arms if arm.name == base)
+    others = [arm for arm in outcome.arms if arm.base == base and arm is not first]
+    known = [arm for arm in others if outcome.of(arm)]
+    if not known or not outcome.of(first):
         return
-    release = played.stage.kernel.release
+    release = outcome.stage.kernel.release
     title = release if base == STOCK else f"{release}: {base} with one setting left out"
-    runs = [_runs(arm, played) for arm in (first, *known)]
+    runs = [_runs(arm, outcome) for arm in (first, *known)]
     plan = first.plan or next((arm.plan for arm in known if arm.plan), None)
     for policy, found in set_ups(*runs):
         # With several set-ups, the arms repeat under each policy.
@@ -56,9 +58,9 @@ def _against(base: str, played: Played) -> Iterator[Group]:
         yield Group(name, replace(found, reports=reports), plan)
 
 
-def _runs(arm: PlannedArm, played: Played) -> Arm:
-    boots = played.of(arm)
-    stage = played.stage
+def _runs(arm: PlannedArm, outcome: KernelOutcome) -> Arm:
+    boots = outcome.of(arm)
+    stage = outcome.stage
     own = () if stage.kvm else tuple(clock_words(stage.machine))
     verified = [marked(booted.verified, own) for booted in boots if booted.verify]
     effect = in_effect.of_boots(verified) if verified else None

@@ -56,7 +56,7 @@ def closed(path: Path) -> Optional[Path]:
     return next((one for one in above if not one.stat().st_mode & stat.S_IXOTH), None)
 
 
-def hand_over(folder: Path) -> None:
+def chown_to_guest_user(folder: Path) -> None:
     """Let a guest write in a folder that this process created for it."""
     if os.geteuid() == 0:
         for path in (folder, *folder.rglob("*")):

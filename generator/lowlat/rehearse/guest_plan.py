@@ -20,7 +20,7 @@ from lowlat.rehearse.options import CONTROL, STOCK, RehearseOptions
 
 
 @dataclass(frozen=True)
-class Scouting:
+class PlanTask:
     """The guest's task; ``given`` are arms of the host's plan, which need no planning here."""
 
     options: RehearseOptions
@@ -29,13 +29,13 @@ class Scouting:
 
 def work(folder: Path) -> None:
     try:
-        wanted: Scouting = read_value(folder / TASK, Scouting)
+        wanted: PlanTask = read_value(folder / TASK, PlanTask)
         write_value(folder / ARMS, tuple(_arms(wanted, folder)))
     except LowlatError as error:
         (folder / REFUSED).write_text(f"{error}\n")
 
 
-def _arms(wanted: Scouting, folder: Path) -> Iterator[PlannedArm]:
+def _arms(wanted: PlanTask, folder: Path) -> Iterator[PlannedArm]:
     root = Root()
     ours = wanted.given or tuple(arm.planned(probe(root), wanted.options))
     yield PlannedArm(STOCK)
@@ -47,7 +47,7 @@ def _arms(wanted: Scouting, folder: Path) -> Iterator[PlannedArm]:
 
 def _of_tuned(root: Root, name: str, ours: Sequence[PlannedArm], folder: Path) -> PlannedArm:
     """The arm of a TuneD profile; its line is known once TuneD has applied the profile."""
-    plan = arm.dividing(ours)
+    plan = arm.splitting_plan(ours)
     _, problems = guest_tuned.apply_own(root, name, plan.isolated, folder / f"{name}-{TUNED_LOG}")
     if guest_tuned.not_applied(name) in problems:
         raise Refused(f"--tuned-profile {name}: {'; '.join(problems)}")

@@ -44,7 +44,7 @@ def emulation(release: str, cpus: int) -> tuple[str, ...]:
     return (*model, *_BY_THREADS)
 
 
-def powerless() -> tuple[str, ...]:
+def drop_privileges_argv() -> tuple[str, ...]:
     """The options that make QEMU drop root's rights before its guest runs."""
     if os.geteuid() != 0:
         return ()

@@ -29,7 +29,7 @@ from lowlat.rehearse.vm_size import shape, side_by_side
 
 
 @dataclass(frozen=True)
-class Played:
+class KernelOutcome:
     """The results for one kernel: its arms, stock first, and its successful boots."""
 
     stage: KernelBoots
@@ -39,7 +39,7 @@ class Played:
     @property
     def plan(self) -> Plan:
         """The first profile's plan, which splits the CPUs."""
-        return arms.dividing(self.arms)
+        return arms.splitting_plan(self.arms)
 
     def of(self, arm: PlannedArm) -> tuple[Booted, ...]:
         """The boots of an arm, in order of their numbers."""
@@ -56,7 +56,7 @@ class Rehearsal:
     made_with: Mapping[str, str]
     host_plan: Optional[Plan]
     host_refused: str
-    played: tuple[Played, ...]
+    outcomes: tuple[KernelOutcome, ...]
     failed: Mapping[str, LowlatError]
 
 
@@ -67,9 +67,11 @@ def rehearse(
     interrupted rehearsal, whose boots in the folder are not repeated. Raises Refused before the
     first boot if a part is missing or an option is wrong, LowlatError if no boot succeeds."""
     machine, made_with, stages = prepare(options, results, begun)
-    jobs = jobs or min(1 if stage.alone else side_by_side(stage.shape) for stage in stages)
+    jobs = jobs or min(
+        1 if stage.one_guest_at_a_time else side_by_side(stage.shape) for stage in stages
+    )
     with store.locked(results):
-        _scout(machine, stages, jobs)
+        _plan_boots(machine, stages, jobs)
         booted, failed = _boot(stages, options.boots, jobs)
     plan, why = _host_plan(options, machine)
     return Rehearsal(options, results, made_with, plan, why, booted, failed)
@@ -128,10 +130,10 @@ def find_kernel(text: str, *, fetch: bool) -> BootableKernel:
     raise Refused(f"{which} in /boot or the cache", hint=hint)
 
 
-def _scout(machine: Machine, stages: Sequence[KernelBoots], jobs: int) -> None:
+def _plan_boots(machine: Machine, stages: Sequence[KernelBoots], jobs: int) -> None:
     """Plan the arms on every kernel that has no plans yet."""
     todo = {
-        f"planning boot of {stage.kernel.release}": partial(stage.scout, _given(stage, machine))
+        f"planning boot of {stage.kernel.release}": partial(stage.plan_boot, _given(stage, machine))
         for stage in stages
         if not stage.arms()
     }
@@ -141,7 +143,7 @@ def _scout(machine: Machine, stages: Sequence[KernelBoots], jobs: int) -> None:
 
 def _boot(
     stages: Sequence[KernelBoots], boots: int, jobs: int
-) -> tuple[tuple[Played, ...], Mapping[str, LowlatError]]:
+) -> tuple[tuple[KernelOutcome, ...], Mapping[str, LowlatError]]:
     planned = [(stage, stage.arms()) for stage in stages]
     order = _order(planned, boots)
     booted = [stage.kept(arm, number) for stage, _, arm, number in order]
@@ -160,7 +162,7 @@ def _boot(
     failed = work(todo, jobs, done=len(order) - len(todo))
     done = [(turn[0], one) for turn, one in zip(order, booted) if one]
     return tuple(
-        Played(stage, found, tuple(one for at, one in done if at is stage))
+        KernelOutcome(stage, found, tuple(one for at, one in done if at is stage))
         for stage, found in planned
     ), failed
 
@@ -169,7 +171,7 @@ def _order(
     planned: Iterable[tuple[KernelBoots, tuple[PlannedArm, ...]]], boots: int
 ) -> list[tuple[KernelBoots, Plan, PlannedArm, int]]:
     """The arms in turns, every second round in reverse, so that a drift affects all alike."""
-    each = [(stage, arms.dividing(found), arm) for stage, found in planned for arm in found]
+    each = [(stage, arms.splitting_plan(found), arm) for stage, found in planned for arm in found]
     result = []
     for number in range(1, boots + 1):
         result += [(*one, number) for one in (each if number % 2 else reversed(each))]
@@ -183,7 +185,7 @@ def _given(stage: KernelBoots, machine: Machine) -> tuple[PlannedArm, ...]:
     if not options.plan.as_host:
         return ()
     given = tuple(arms.planned(machine, replace(options, plan=options.host())))
-    plan = arms.dividing(given)
+    plan = arms.splitting_plan(given)
     named = plan.isolated | plan.housekeeping
     if max(named) < stage.shape.cpus:
         return given

@@ -12,7 +12,7 @@ from lowlat.model.plan import Plan
 from lowlat.rehearse import guest_tuned
 from lowlat.rehearse.arm import settings
 from lowlat.rehearse.boots import Booted
-from lowlat.rehearse.rehearsal import Played, Rehearsal
+from lowlat.rehearse.rehearsal import KernelOutcome, Rehearsal
 
 SCHEMA = "lowlat.rehearsal/1"
 
@@ -21,9 +21,9 @@ def findings(rehearsal: Rehearsal) -> Iterator[str]:
     """Deviations from the plan: basic checks in each boot, every setting in boots of a plan.
     TuneD's lesser complaints about its own profiles do not count."""
     yield from (f"{title}: {error}" for title, error in rehearsal.failed.items())
-    for played in rehearsal.played:
-        for booted in played.booted:
-            yield from (f"{booted.name}: {text}" for text in _wrong(booted, played.plan))
+    for outcome in rehearsal.outcomes:
+        for booted in outcome.booted:
+            yield from (f"{booted.name}: {text}" for text in _wrong(booted, outcome.plan))
 
 
 def _wrong(booted: Booted, plan: Plan) -> Iterator[str]:
@@ -55,28 +55,28 @@ def bad_settings(booted: Booted) -> Iterator[str]:
 def describe(rehearsal: Rehearsal, wrong: Sequence[str]) -> Iterator[str]:
     """The guest and kernels, every arm's command line, what was in effect and what was left out;
     ``wrong`` are the findings."""
-    for played in rehearsal.played:
-        yield from _told(played)
+    for outcome in rehearsal.outcomes:
+        yield from _told(outcome)
     if rehearsal.host_plan is not None:
         yield f"  this machine's own plan would add  {rehearsal.host_plan.boot_line}"
-    rows = sum(len(one.verified) for played in rehearsal.played for one in played.booted)
+    rows = sum(len(one.verified) for outcome in rehearsal.outcomes for one in outcome.booted)
     yield f"  verify      {rows} settings looked at, {len(wrong)} findings"
     yield from (f"    {text}" for text in wrong)
     yield from (f"  not rehearsed: {text}" for text in not_rehearsed(rehearsal))
 
 
-def _told(played: Played) -> Iterator[str]:
-    stage = played.stage
+def _told(outcome: KernelOutcome) -> Iterator[str]:
+    stage = outcome.stage
     what = f"{stage.kernel.release}: {stage.shape.cpus} CPUs, {stage.shape.memory}, {stage.how}"
     yield bold(f"Rehearsal of {what}")
-    for arm in played.arms:
-        boots = played.of(arm)
+    for arm in outcome.arms:
+        boots = outcome.of(arm)
         if boots:
             yield f"  {arm.name}  {boots[-1].line or '(nothing added)'}"
-    ours = [booted for booted in played.booted if booted.arm.plan]
+    ours = [booted for booted in outcome.booted if booted.arm.plan]
     if ours:
         yield f"  run time    set by {ours[-1].facts.runtime_by}"
-    for booted in (*played.booted[:1], *ours[:1]):
+    for booted in (*outcome.booted[:1], *ours[:1]):
         times = (f"{name} {value:.0f} s" for name, value in booted.facts.seconds.items())
         yield f"  {booted.name}: {', '.join(times)}{'' if stage.kvm else ' of the guest'}"
 
@@ -87,10 +87,10 @@ def not_rehearsed(rehearsal: Rehearsal) -> Iterator[str]:
     if host is None:
         yield f"a plan of this machine itself: {rehearsal.host_refused}"
         return
-    first = rehearsal.played[0].plan
+    first = rehearsal.outcomes[0].plan
     if host.isolated != first.isolated:
         yield f"isolating CPUs {host.isolated} of this machine; the guest's are {first.isolated}"
-    plans = [arm.plan for played in rehearsal.played for arm in played.arms if arm.plan]
+    plans = [arm.plan for outcome in rehearsal.outcomes for arm in outcome.arms if arm.plan]
     rehearsed = {name for plan in plans for name in settings(plan)}
     why = {item.name: item.why for plan in reversed(plans) for item in plan.skipped}
     for name in settings(host):
@@ -106,7 +106,7 @@ def write(rehearsal: Rehearsal, wrong: Sequence[str]) -> Path:
         "options": rehearsal.options,
         "made_with": rehearsal.made_with,
         "host_line": host.boot_line if host else None,
-        "kernels": [_kernel(played) for played in rehearsal.played],
+        "kernels": [_kernel(outcome) for outcome in rehearsal.outcomes],
         "findings": wrong,
         "not_rehearsed": list(not_rehearsed(rehearsal)),
     }
@@ -115,15 +115,15 @@ def write(rehearsal: Rehearsal, wrong: Sequence[str]) -> Path:
     return path
 
 
-def _kernel(played: Played) -> dict[str, object]:
-    stage = played.stage
+def _kernel(outcome: KernelOutcome) -> dict[str, object]:
+    stage = outcome.stage
     return {
         "release": stage.kernel.release,
         "cpus": stage.shape.cpus,
         "memory": stage.shape.memory,
         "emulated": not stage.kvm,
-        "arms": played.arms,
-        "boots": [_boot(booted) for booted in played.booted],
+        "arms": outcome.arms,
+        "boots": [_boot(booted) for booted in outcome.booted],
     }
 
 

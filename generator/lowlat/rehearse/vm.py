@@ -108,7 +108,7 @@ def argv(boot: GuestBoot) -> list[str]:
         *(f"--overlay-rwdir={path}" for path in overlays),
         *(f"--kopt={word}" for word in boot.line.split()),
         f"--script-sh={mount} && {shlex.join(boot.command)}",
-        *("--qemu-opts", *boot.emulation, *_shared(boot.folder), *qemu.powerless()),
+        *("--qemu-opts", *boot.emulation, *_shared(boot.folder), *qemu.drop_privileges_argv()),
     ]
 
 
@@ -131,7 +131,7 @@ def run(boot: GuestBoot, stop: threading.Event) -> None:
     # timeout(1) ends the guest even if this process is killed.
     guard = ["timeout", "--kill-after=10", f"{boot.limit + 30:.0f}"]
     guard += ["prlimit", f"--fsize={bounds.GUEST_FILE}"]
-    enclosure.hand_over(boot.folder)
+    enclosure.chown_to_guest_user(boot.folder)
     paths = [*runs_on(boot.kernel), boot.kernel.image, boot.folder]
     command = enclosure.argv(paths, [*guard, *argv(boot)])
     status = process.follow(command, environment, boot.log, boot.limit, stop)
