@@ -189,7 +189,7 @@ def test_major_faults_are_found(bench: Bench) -> None:
     found = load["memory_group"]["major_faults_per_s"]
     assert float(load["log"].split()[1]) > 0 and found > 0
     (shown,) = (f.value for f in describe(Arm("x", (read_run(bench.json),))).figures
-                if f.name == "major_faults_per_s")  # fmt: skip
+                if f.key.name == "major_faults_per_s")  # fmt: skip
     assert shown == pytest.approx(found)
 
 

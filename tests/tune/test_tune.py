@@ -17,7 +17,9 @@ from lowlat.boot.status import Running
 from lowlat.host.root import Root
 from lowlat.measure.options import MeasureChoice
 from lowlat.model.cpuset import CpuSet
-from lowlat.report.build import Endpoint, Report
+from lowlat.report.build import Report
+from lowlat.report.measure import Key
+from lowlat.report.pair import ComparedFigure
 from lowlat.report.throughput import Loss
 from lowlat.tune import gate, state
 from lowlat.tune.loop import Loop, exclusive_lock
@@ -119,11 +121,11 @@ def test_a_stock_boot_that_is_due_has_no_marker(
 # -------------------------------------------------------------------- gate
 
 
-def endpoint(name: str, cpu: int | str, before: float, after: float) -> Endpoint:
-    return Endpoint(name, "1/s", cpu, before, after, None, None)
+def endpoint(name: str, cpu: int | str, before: float, after: float) -> ComparedFigure:
+    return ComparedFigure(Key(name, cpu), "1/s", before, after, None, None)
 
 
-def report(*endpoints: Endpoint, emulated: bool = False, verdict: str = "") -> Report:
+def report(*endpoints: ComparedFigure, emulated: bool = False, verdict: str = "") -> Report:
     word = verdict or "descriptive-only"
     arms = "after", "before", word, "why", (1, 1)
     return Report(*arms, emulated, endpoints, (), (), isolated=True, seconds=(30.0, 30.0))

@@ -20,8 +20,9 @@ from lowlat.base import process
 from lowlat.measure.run_file import read_run
 from lowlat.rehearse import kernel, results
 from lowlat.report.arm import Arm
-from lowlat.report.build import Endpoint, Report
+from lowlat.report.build import Report
 from lowlat.report.comparison import compare
+from lowlat.report.pair import ComparedFigure
 from support import needs
 
 pytestmark = pytest.mark.vm
@@ -33,7 +34,7 @@ _LIMIT_S = 600.0
 _FETCH_S = 900.0
 
 
-def _rehearse(wanted: str, folder: Path, *words: str) -> tuple[Any, dict[str, Endpoint]]:
+def _rehearse(wanted: str, folder: Path, *words: str) -> tuple[Any, dict[str, ComparedFigure]]:
     """The document, and interrupts per second on the isolated CPUs of each arm."""
     image = str(packaged_or_skip(KERNELS[wanted]).image)
     out = folder / "out"
@@ -50,7 +51,7 @@ def _rehearse(wanted: str, folder: Path, *words: str) -> tuple[Any, dict[str, En
     return done, {one.name: _entries(one) for one in found}
 
 
-def _entries(report: Report) -> Endpoint:
+def _entries(report: Report) -> ComparedFigure:
     assert report.primary is not None and report.primary.name == "interrupts_per_s"
     return report.primary
 

@@ -11,7 +11,7 @@ from lowlat.report import verdict
 from lowlat.report.arm import Arm, named, typical
 from lowlat.report.build import Report
 from lowlat.report.comparison import compare
-from lowlat.report.endpoint import Pair
+from lowlat.report.pair import Pair
 from lowlat.report.stats.blocks import infer_within
 from lowlat.report.verdict import DESCRIPTIVE, TESTED
 
@@ -104,14 +104,14 @@ def _claim(hosts: Sequence[Host]) -> Report:
         flags=(),
         boots_to_find=None,
     )
-    if len({one.name for one in primaries}) > 1:
+    if len({one.key for one in primaries}) > 1:
         return replace(frame, why="the primary endpoint is not the same on all hosts")
     tested = [
         (own.samples(), order)
         for host in hosts
         if host.claimed
         and (primary := host.report.primary)
-        and (own := Pair.of(*host.arms, primary.name).figures[primary.name, "all"]).known
+        and (own := Pair.of(*host.arms, primary.key).figures[primary.key]).known
         and (order := verdict.order_of(*host.arms))
     ]
     if len(tested) < _HOSTS:

@@ -16,7 +16,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.policy import word
 from lowlat.model.run import ChainLink, Run
 from lowlat.report import figures, work
-from lowlat.report.figures import Key, Measure
+from lowlat.report.measure import Key, Measure
 from lowlat.verify.finding import Finding
 
 #: The number that distinguishes the boots of an arm in their labels.
@@ -101,7 +101,7 @@ class Arm:
     def values(self, cpus: CpuSet, measures: Sequence[Measure]) -> dict[Key, tuple[float, ...]]:
         """For each figure its value in every boot that has it: the median over the boot's runs, or
         for counted events the mean over their time."""
-        counted = {measure.name for measure in measures if measure.counted}
+        counted = {(measure.name, measure.row) for measure in measures if measure.counted}
         result: dict[Key, list[float]] = {}
         for boot in self.boots:
             seen: dict[Key, list[float]] = {}
@@ -111,7 +111,7 @@ class Arm:
                     seen.setdefault(key, []).append(value)
             weights = [run.seconds(cpus) for run in boot]
             for key, values in seen.items():
-                mean = key[0] in counted and len(values) == len(boot)
+                mean = (key.name, key.row) in counted and len(values) == len(boot)
                 one = _mean(values, weights) if mean else median(values)
                 result.setdefault(key, []).append(one)
         return {key: tuple(values) for key, values in result.items()}

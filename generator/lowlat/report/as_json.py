@@ -8,6 +8,8 @@ from lowlat.base.typed_json import encode
 from lowlat.report import comparison
 from lowlat.report.build import SCHEMA, Report
 from lowlat.report.comparison import Comparison
+from lowlat.report.measure import Key
+from lowlat.report.pair import ComparedFigure
 
 
 def render(found: Comparison) -> str:
@@ -29,7 +31,7 @@ def document(report: Report) -> dict[str, object]:
         "why": report.why,
         "boots": {"before": before, "after": after},
         "emulated": report.emulated,
-        "endpoints": [asdict(endpoint) for endpoint in report.endpoints],
+        "endpoints": list(map(_figure, report.endpoints)),
         "not_in_effect": [asdict(missing) for missing in report.not_in_effect],
         "flags": list(report.flags),
         "labels": {"before": report.first, "after": report.name},
@@ -38,3 +40,9 @@ def document(report: Report) -> dict[str, object]:
         "kernels": {"before": report.kernels[0], "after": report.kernels[1]},
         "throughput": encode(report.throughput),
     }
+
+
+def _figure(one: ComparedFigure) -> dict[str, object]:
+    fields = asdict(one)
+    key: Key = fields.pop("key")
+    return {"name": key.text, "unit": one.unit, "cpu": key.cpu, **fields}

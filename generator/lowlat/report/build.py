@@ -5,21 +5,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
-from typing import Optional, Union
+from typing import Optional
 
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.endpoint import NOISE
 from lowlat.model.run import Run
 from lowlat.report import comparable, in_effect, siblings, throughput, verdict, work
 from lowlat.report.arm import Arm, ArmGap
-from lowlat.report.endpoint import Endpoint, Pair, endpoints, longest_gaps
-from lowlat.report.figures import Key
+from lowlat.report.measure import Cpu, Key
 from lowlat.report.pace import SLOWER
+from lowlat.report.pair import ComparedFigure, Pair, compared_figures, longest_gaps
 from lowlat.report.stats.power import POWER
 from lowlat.report.throughput import Loss
 from lowlat.report.verdict import DESCRIPTIVE, REFUSED, Verdict
-
-__all__ = ["SCHEMA", "Endpoint", "Report", "build"]
 
 SCHEMA = "lowlat.report/1"
 
@@ -42,7 +41,7 @@ class Report:
     why: str
     boots: tuple[int, int]
     emulated: bool
-    endpoints: tuple[Endpoint, ...]
+    endpoints: tuple[ComparedFigure, ...]
     not_in_effect: tuple[in_effect.Missing, ...]
     flags: tuple[str, ...]
     isolated: bool
@@ -53,15 +52,15 @@ class Report:
     longest_gaps: tuple[ArmGap, ...] = ()
     boots_to_find: Optional[int] = None
 
-    def get(self, name: str, cpu: Union[int, str] = "all") -> Optional[Endpoint]:
-        return self._by_key.get((name, cpu))
+    def get(self, name: str, cpu: Cpu = "all", row: str = "") -> Optional[ComparedFigure]:
+        return self._by_key.get(Key(name, cpu, row))
 
     @cached_property
-    def _by_key(self) -> Mapping[Key, Endpoint]:
-        return {(endpoint.name, endpoint.cpu): endpoint for endpoint in self.endpoints}
+    def _by_key(self) -> Mapping[Key, ComparedFigure]:
+        return {endpoint.key: endpoint for endpoint in self.endpoints}
 
     @property
-    def primary(self) -> Optional[Endpoint]:
+    def primary(self) -> Optional[ComparedFigure]:
         return next((e for e in self.endpoints if e.primary), None)
 
     @property
@@ -69,10 +68,10 @@ class Report:
         return CpuSet.of(e.cpu for e in self.endpoints if isinstance(e.cpu, int))
 
 
-def build(before: Arm, after: Arm, primary: str) -> Report:
+def build(before: Arm, after: Arm, primary: Key) -> Report:
     """Compare two arms of at least one run; the verdict is about the ``primary`` endpoint."""
     flags = [*comparable.flags(before, after), *in_effect.unknown(after.effect or ())]
-    figures: tuple[Endpoint, ...] = ()
+    figures: tuple[ComparedFigure, ...] = ()
     needed = None
     why = comparable.refusal(before, after)
     seconds = (0.0, 0.0)
@@ -83,10 +82,10 @@ def build(before: Arm, after: Arm, primary: str) -> Report:
     else:
         pair = Pair.of(before, after, primary)
         concluded, figures = _concluded(pair)
-        guard = [(e.ratio, e.ci95) for e in figures if e.name == throughput.NAME and e.ratio]
+        guard = [(e.ratio, e.ci95) for e in figures if e.key == throughput.KEY and e.ratio]
         if guard and not before.runs[0].emulated:
             lost = throughput.loss(before, after, *guard[0])
-        worked = {e.name: (e.before, e.after) for e in figures if e.cpu == "all"}
+        worked = {e.key: (e.before, e.after) for e in figures if e.cpu == "all"}
         weighty = [
             *_swallowed((before, after)),
             *comparable.doses(before, after),
@@ -124,12 +123,12 @@ def build(before: Arm, after: Arm, primary: str) -> Report:
     )
 
 
-def _concluded(pair: Pair) -> tuple[Verdict, tuple[Endpoint, ...]]:
+def _concluded(pair: Pair) -> tuple[Verdict, tuple[ComparedFigure, ...]]:
     without = verdict.untested(pair.before, pair.after)
-    found = endpoints(pair, None if without else verdict.order_of(pair.before, pair.after))
+    found = compared_figures(pair, None if without else verdict.order_of(pair.before, pair.after))
     primary = next((endpoint for endpoint in found if endpoint.primary), None)
     if primary is None:
-        return Verdict(REFUSED, f"{pair.primary} is not known for every measured CPU"), ()
+        return Verdict(REFUSED, f"{pair.primary.text} is not known for every measured CPU"), ()
     if without or primary.p is None:
         return Verdict(DESCRIPTIVE, without or f"{primary.name} is not known in every boot"), found
     return verdict.of(primary, (len(pair.before.boots), len(pair.after.boots))), found
@@ -153,10 +152,10 @@ def _swallowed(arms: Iterable[Arm]) -> Iterator[str]:
             )
 
 
-def _slower(figures: Iterable[Endpoint]) -> Iterator[str]:
+def _slower(figures: Iterable[ComparedFigure]) -> Iterator[str]:
     """A message if the CPUs do less work in their time, which less noise does not show."""
-    ratio = {e.name: e.ratio or 1.0 for e in figures if e.cpu == "all"}
-    noise, pace = ratio.get("noise_ppm", 1.0), ratio.get("pace_p50", 1.0)
+    ratio = {e.key: e.ratio or 1.0 for e in figures if e.cpu == "all"}
+    noise, pace = (ratio.get(Key(name), 1.0) for name in (NOISE, "pace_p50"))
     if pace > SLOWER:
         fell = f"noise fell {noise:.2g} times, but " if noise > 1 else ""
         yield f"{fell}the CPU runs {pace:.2g} times slower (pace_p50)"

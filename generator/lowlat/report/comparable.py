@@ -10,11 +10,11 @@ from functools import reduce
 from operator import and_
 from typing import Callable, Optional
 
-from lowlat.measure.tools.known import KNOWN
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report import figures, pace, siblings
 from lowlat.report.arm import Arm
+from lowlat.report.cross_check import NOTES
 
 Runs = Sequence[Run]
 
@@ -36,11 +36,6 @@ _DOSE = 0.1
 
 #: In a complete run each CPU was measured for at least this share of the time.
 _WHOLE = 0.99
-
-#: The beginnings of the harness's notes on a missing or failed second opinion.
-_OPINIONS = tuple(
-    f"{word} " for tool in KNOWN.second_opinions for word in (tool.name, tool.program)
-)
 
 
 def common_cpus(runs: Iterable[Run]) -> CpuSet:
@@ -86,7 +81,7 @@ def _whole(run: Run) -> bool:
         return run.complete and run.valid
     least = _WHOLE * run.duration_s * 1e9
     return (
-        any(text.startswith(_OPINIONS) for text in run.problems)
+        any(text.startswith(NOTES) for text in run.problems)
         and not any(load.exit for load in run.loads)
         and all(cpu.runtime_ns >= least for cpu in run.cpus)
     )

@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
-from typing import Callable, Optional, Union
+from typing import Callable, Optional
 
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import encode_fields
 from lowlat.model.cpuset import CpuSet
 from lowlat.report import comparable, osnoise, pace, siblings, throughput, wakeup, work
 from lowlat.report.arm import Arm, ArmGap, typical
-from lowlat.report.endpoint import measures
-from lowlat.report.figures import CAUSES, INTERRUPTS, TOGETHER, Key
+from lowlat.report.endpoint import INTERRUPTS, SUMMARY
+from lowlat.report.figures import CAUSES, TOGETHER
+from lowlat.report.measure import Cpu, Key, size
 from lowlat.report.osnoise import OsnoiseArm
-from lowlat.report.tables import MOST_CPUS, MOST_SOURCES, SUMMARY, Table, with_rows
+from lowlat.report.pair import measures
+from lowlat.report.tables import MOST_CPUS, MOST_SOURCES, Table, with_rows
 from lowlat.report.throughput import Rate
 from lowlat.report.wording import noise, number, source
 
@@ -27,9 +29,8 @@ SCHEMA = "lowlat.description/1"
 class DescribedFigure:
     """One figure of a CPU, or of "all" CPUs."""
 
-    name: str
+    key: Key
     unit: str
-    cpu: Union[int, str]
     value: float
 
 
@@ -56,16 +57,16 @@ class Description:
     sets: Mapping[str, CpuSet]
     flags: tuple[str, ...]
 
-    def get(self, name: str, cpu: Union[int, str] = "all") -> Optional[float]:
-        return self._by_key.get((name, cpu))
+    def get(self, name: str, cpu: Cpu = "all") -> Optional[float]:
+        return self.by_key.get(Key(name, cpu))
 
     @cached_property
-    def _by_key(self) -> dict[Key, float]:
-        return {(figure.name, figure.cpu): figure.value for figure in self.figures}
+    def by_key(self) -> Mapping[Key, float]:
+        return {figure.key: figure.value for figure in self.figures}
 
     @property
     def cpus(self) -> CpuSet:
-        return CpuSet.of(f.cpu for f in self.figures if isinstance(f.cpu, int))
+        return CpuSet.of(f.key.cpu for f in self.figures if isinstance(f.key.cpu, int))
 
 
 def describe(arm: Arm) -> Description:
@@ -90,12 +91,10 @@ def describe(arm: Arm) -> Description:
         valid=all(run.valid for run in arm.runs),
         isolated=str(first.isolated),
         figures=tuple(
-            DescribedFigure(
-                one.name, one.unit, cpu, fmean(found) if one.counted else typical(found)
-            )
+            DescribedFigure(key, one.unit, fmean(found) if one.counted else typical(found))
             for one in wanted
             for cpu in ("all", *cpus)
-            if (found := values.get((one.name, cpu)))
+            if (found := values.get(key := one.key(cpu)))
         ),
         longest_gaps=tuple(arm.longest(cpus)),
         throughput=None if first.emulated else throughput.rate(arm),
@@ -106,7 +105,12 @@ def describe(arm: Arm) -> Description:
 
 def as_json(found: Description) -> str:
     """Indented JSON, the schema key first."""
-    return json.dumps({"schema": SCHEMA, **encode_fields(found)}, indent=2, allow_nan=False) + "\n"
+    figures = [
+        {"name": one.key.text, "unit": one.unit, "cpu": one.key.cpu, "value": one.value}
+        for one in found.figures
+    ]
+    whole = {"schema": SCHEMA, **encode_fields(found), "figures": figures}
+    return json.dumps(whole, indent=2, allow_nan=False) + "\n"
 
 
 def finding(found: Description) -> tuple[str, str]:
@@ -126,19 +130,18 @@ def finding(found: Description) -> tuple[str, str]:
 def tables(found: Description, *, parts: bool = True) -> tuple[Table, ...]:
     """The figures over all CPUs, those of each CPU, the work; with ``parts``, causes and
     interrupts."""
-    units = {figure.name: figure.unit for figure in found.figures}
     rows = tuple(
         (
-            f"{title}, /s" if units[name] == "1/s" else title,
-            noise(value) if units[name] == "ppm" else number(value / unit),
+            f"{one.title}, /s" if one.unit == "1/s" else one.title,
+            noise(value) if one.unit == "ppm" else number(value / size(one.unit)),
         )
-        for name, title, unit in SUMMARY
-        if (value := found.get(name)) is not None
+        for one in SUMMARY
+        if (value := found.by_key.get(one.key())) is not None
     )
     noun = "CPU" if len(found.cpus) == 1 else "mean of CPUs"
-    arm = OsnoiseArm(found.label, found.seconds, found.get)
+    arm = OsnoiseArm(found.label, found.seconds, found.by_key)
     rate = (("stress-ng's matrix", str(found.throughput)),) if found.throughput else ()
-    timed = {figure.name: number(figure.value) for figure in found.figures if figure.cpu == "all"}
+    timed = {key: number(value) for key, value in found.by_key.items() if key.cpu == "all"}
     causes = _by_row(found, CAUSES, "noise by cause, ppm", str)
     sources = _by_row(found, INTERRUPTS, "interrupts by source, /s", source)
     candidates = (
@@ -161,11 +164,11 @@ def _by_row(found: Description, name: str, title: str, words: Callable[[str], st
 
 
 def parts_of(found: Description, name: str) -> list[tuple[str, float]]:
-    """The figures ``name@ROW`` over all CPUs, by row, the largest first."""
+    """The rows of a figure over all CPUs, the largest first."""
     parts = [
-        (figure.name.partition("@")[2], figure.value)
-        for figure in found.figures
-        if figure.cpu == "all" and figure.name.startswith(f"{name}@")
+        (key.row, value)
+        for key, value in found.by_key.items()
+        if key.name == name and key.row and key.cpu == "all"
     ]
     return sorted(parts, key=lambda part: part[1], reverse=True)
 

@@ -1,198 +1,194 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The figures of two arms beside each other; those of a claim with the results of the test."""
+"""The endpoints of a claim and the figures beside them: each is one row, from which every table,
+drawing and gate takes it."""
 
-from __future__ import annotations
-
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator, Mapping
 from statistics import fmean
-from typing import Optional, Union
+from typing import Callable, Optional
 
-from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import Run
-from lowlat.report import comparable, figures, throughput, work
-from lowlat.report.arm import Arm, typical
-from lowlat.report.figures import Key, Measure
-from lowlat.report.stats import permutation
-from lowlat.report.stats.samples import ALPHA, Order, TwoSamples
+from lowlat.model.endpoint import NOISE, WAKEUP
+from lowlat.model.run import CpuRun
+from lowlat.report.cross_check import CROSS_CHECKS, OSLAT
+from lowlat.report.measure import Endpoint, Subject, TableSection
 
-#: The figures of a claim; all others are shown beside them without a test.
-CLAIMED = {measure.name for measure in figures.ENDPOINTS}
+INTERRUPTS = "interrupts_per_s"
+SOFTIRQS = "softirqs_per_s"
+GAPS = "events_per_s"
 
+#: The lengths of gaps in ns from which on they are counted, by row.
+LEVELS = {"100ns": 100.0, "1us": 1e3, "10us": 1e4, "100us": 1e5}
 
-@dataclass(frozen=True)
-class Endpoint:
-    """One figure before and after; ``ratio`` is before/after, None if after is zero. The ``p`` of
-    the primary endpoint is from a test of its own; those of the others are adjusted for all of
-    them. ``ci95`` of the ratio is for this endpoint alone, None if it has no upper end.
-    ``ratio_at_least`` is its lower end, the bound for a gate. ``counts`` are the events counted in
-    all boots of either arm, None if the figure counts no events."""
-
-    name: str
-    unit: str
-    cpu: Union[int, str]
-    before: float
-    after: float
-    ratio: Optional[float]
-    ratio_at_least: Optional[float] = None
-    ci95: Optional[tuple[float, float]] = None
-    p: Optional[float] = None
-    primary: bool = False
-    counts: Optional[tuple[float, float]] = None
-
-    @property
-    def changed(self) -> bool:
-        """Whether the test finds a change, and the interval excludes 1."""
-        if self.p is None or self.p > ALPHA or self.ratio_at_least is None:
-            return False
-        return self.ratio_at_least > 1 or (self.ci95 is not None and self.ci95[1] < 1)
+#: The percentiles of wake-up latency.
+WAKEUPS = ("p50", "p99", "p99.9", "p99.99", "max")
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Two arms, the CPUs that all their runs measured, and the figures to compare."""
-
-    before: Arm
-    after: Arm
-    cpus: CpuSet
-    measures: tuple[Measure, ...]
-    primary: str
-
-    @classmethod
-    def of(cls, before: Arm, after: Arm, primary: str) -> Pair:
-        """For comparable arms only; others are refused before (comparable.py)."""
-        runs = (*before.runs, *after.runs)
-        cpus = comparable.common_cpus(runs)
-        compared = measures(runs, cpus, emulated=runs[0].emulated)
-        return cls(before, after, cpus, tuple(compared), primary)
-
-    @cached_property
-    def figures(self) -> dict[Key, PairFigure]:
-        """All figures that both arms have."""
-        ours, theirs = (arm.values(self.cpus, self.measures) for arm in (self.before, self.after))
-        return {
-            key: PairFigure(self, measure, cpu, ours[key], theirs[key])
-            for measure in self.measures
-            for cpu in ("all", *self.cpus)
-            if (key := (measure.name, cpu)) in ours and key in theirs
-        }
+def _total(rows: Optional[Mapping[str, float]]) -> Optional[float]:
+    return None if rows is None else rows.get("total", sum(rows.values()))
 
 
-def endpoints(pair: Pair, order: Optional[Order]) -> tuple[Endpoint, ...]:
-    """All figures that both arms have; with an ``order`` of the boots those of a claim get interval
-    and p."""
-    found = {key: row.endpoint() for key, row in pair.figures.items()}
-    if order is not None:
-        found.update(_tested(pair, found, order))
-    return tuple(found.values())
+def _gaps(level: str) -> Endpoint:
+    return Endpoint(
+        GAPS,
+        "1/s",
+        lambda cpu: cpu.rates_per_s.get(level),
+        level,
+        counted=True,
+        title=f"gaps of {level} and more",
+        column="gaps 1us+, /s" if level == "1us" else "",
+        claimed=True,
+    )
 
 
-@dataclass(frozen=True)
-class PairFigure:
-    """One figure, and its value in each boot that has it."""
-
-    pair: Pair
-    measure: Measure
-    cpu: Union[int, str]
-    before: tuple[float, ...]
-    after: tuple[float, ...]
-
-    @property
-    def seconds(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        cpus = (self.cpu,) if isinstance(self.cpu, int) else tuple(self.pair.cpus)
-        return self.pair.before.seconds(cpus), self.pair.after.seconds(cpus)
-
-    @property
-    def known(self) -> bool:
-        """Whether every boot has it."""
-        boots = len(self.pair.before.boots), len(self.pair.after.boots)
-        return (len(self.before), len(self.after)) == boots
-
-    @property
-    def floor(self) -> float:
-        """The resolution of a run: a gap as long as the threshold, or one such gap in a share of
-        the time; 0 if it is not known."""
-        threshold = max(run.threshold_ns for run in (*self.pair.before.runs, *self.pair.after.runs))
-        if self.measure.unit == "ppm":
-            return threshold / 1e3 / max(map(max, self.seconds))
-        return threshold if self.measure.unit == "ns" else 0.0
-
-    def samples(self) -> TwoSamples:
-        if self.measure.counted:
-            return TwoSamples(self.before, self.after, self.seconds)
-        one, other = ([max(v, self.floor) for v in arm] for arm in (self.before, self.after))
-        return TwoSamples(one, other)
-
-    def endpoint(self) -> Endpoint:
-        counted = self.measure.counted
-        arms = (self.before, self.after)
-        one, other = (fmean(arm) if counted else typical(arm, self.floor) for arm in arms)
-        return Endpoint(
-            name=self.measure.name,
-            unit=self.measure.unit,
-            cpu=self.cpu,
-            before=one,
-            after=other,
-            ratio=one / other if other else None,
-            primary=self.cpu == "all" and self.measure.name == self.pair.primary,
-            counts=self._counts() if counted and self.known else None,
-        )
-
-    def _counts(self) -> tuple[float, float]:
-        one, other = (
-            sum(rate * time for rate, time in zip(arm, times))
-            for arm, times in zip((self.before, self.after), self.seconds)
-        )
-        return round(one, 3), round(other, 3)
+def _time_weighted(share: str, beyond: float, title: str) -> Endpoint:
+    return Endpoint(
+        f"tw_{share}_ns",
+        "ns",
+        lambda cpu: cpu.time_weighted_ns.get(share),
+        beyond=beyond,
+        title=title,
+        claimed=True,
+    )
 
 
-def _tested(pair: Pair, found: dict[Key, Endpoint], order: Order) -> dict[Key, Endpoint]:
-    """The endpoints of the claim that every boot has, the primary one in a test of its own."""
-    rows, longest = pair.figures, longest_gaps(pair)
-    claimed = [key for key, row in rows.items() if key[0] in CLAIMED - longest and row.known]
-    families = [[key for key in claimed if found[key].primary is own] for own in (True, False)]
-    if not pair.before.runs[0].emulated:
-        # A guard, not one of the claims.
-        guard = (throughput.NAME, "all")
-        families.append([guard] if guard in rows and rows[guard].known else [])
-    result = {}
-    for family in families:
-        results = permutation.infer([rows[key].samples() for key in family], order)
-        for key, one in zip(family, results):
-            low, high = one.ci95
-            ends = (low, high) if math.isfinite(high) and found[key].ratio is not None else None
-            result[key] = replace(found[key], p=one.adjusted, ci95=ends, ratio_at_least=low)
-    return result
+def _late(share: str, end: str = "") -> Callable[[CpuRun], Optional[float]]:
+    def value(cpu: CpuRun) -> Optional[float]:
+        late = cpu.wakeup and (cpu.wakeup.skipping_ns if end else cpu.wakeup.late_ns)
+        return late.get(share) if late else None
+
+    return value
 
 
-def longest_gaps(pair: Pair) -> set[str]:
-    """The percentiles that lie within the longest gap of some run: in so short a run they only
-    repeat the longest gap, which is never claimed."""
-    runs = (*pair.before.runs, *pair.after.runs)
-    cpus = [run.cpu(number) for run in runs for number in pair.cpus]
-    return {
-        measure.name
-        for measure in pair.measures
-        if measure.beyond
-        and any(measure.beyond * cpu.runtime_ns <= (cpu.max_ns or 0.0) for cpu in cpus)
-    }
+def _wakeups(end: str = "") -> Iterator[Endpoint]:
+    for share in WAKEUPS:
+        name, pool = f"wakeup_{share}{end}_ns", max if share == "max" else fmean
+        if name != WAKEUP:
+            yield Endpoint(name, "ns", _late(share, end), pool=pool)
 
 
-def measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measure]:
-    """All figures that these runs have for these CPUs."""
-    result = [*figures.ENDPOINTS, *figures.OBSERVATIONS, *figures.sources(runs, cpus)]
-    result += figures.causes(runs, cpus)
-    result += (figures.WORST_SECOND, figures.MAJOR_FAULTS)
-    result += figures.printed("ns", (work.values(run, cpus) for run in runs))
-    result += figures.printed("ppm", map(figures.together, runs))
-    if comparable.same_version(comparable.oslat_version, runs):
-        result.append(figures.OSLAT_MAX)
-    if comparable.same_version(comparable.opinion_versions, runs):
-        result += figures.printed("us", map(figures.opinions, runs))
-    if comparable.same_stress(runs):
-        result += figures.printed("1/s", map(figures.throughput, runs))
-    least = max(run.threshold_ns for run in runs)
-    below = {f"events_per_s@{name}" for name, ns in figures.LEVELS.items() if ns < least}
-    return [m for m in result if m.name not in below and not (emulated and m.durations)]
+def _pace(share: str, title: str) -> Endpoint:
+    def value(cpu: CpuRun) -> Optional[float]:
+        pace = cpu.pace
+        return pace.work[share] * 1e6 / pace.window_ns if pace and share in pace.work else None
+
+    return Endpoint(f"pace_{share}", "1/ms", value, section=TableSection.PACE, title=title)
+
+
+#: In the order of the documents.
+_OF_CPUS = (
+    Endpoint(
+        NOISE,
+        "ppm",
+        lambda cpu: cpu.noise_ppm,
+        title="noise, of the time",
+        column="noise, ppm",
+        osnoise="noise, %",
+        subject=Subject(
+            *("Noise", "ppm of the time", "ppm of each CPU's time lost", "noise, of the time")
+        ),
+        drawn=True,
+        claimed=True,
+    ),
+    *map(_gaps, LEVELS),
+    _time_weighted("p99.99", 1e-4, "delay at p99.99 of the time, us"),
+    _time_weighted("p99.9999", 1e-6, "delay at p99.9999, us"),
+    Endpoint(
+        WAKEUP,
+        "ns",
+        _late("p99.9"),
+        section=TableSection.WAKEUP,
+        title="wake-up latency at p99.9, us",
+        subject=Subject(
+            "Wake-up latency (p99.9)",
+            "us",
+            "us, p99.9 of each CPU's wake-ups",
+            "wake-up latency, p99.9",
+        ),
+        claimed=True,
+    ),
+    Endpoint(
+        INTERRUPTS,
+        "1/s",
+        lambda cpu: _total(cpu.interrupts_per_s),
+        durations=False,
+        counted=True,
+        section=TableSection.ENTRIES,
+        title="interrupts",
+        column="interrupts, /s",
+        osnoise="interrupts/s",
+        subject=Subject(*("Interrupts", "a second", "a second on each CPU", "interrupts of a CPU")),
+        drawn=True,
+        claimed=True,
+    ),
+    Endpoint(
+        "max_ns",
+        "ns",
+        lambda cpu: cpu.max_ns,
+        pool=max,
+        title="longest gap of a run, us",
+        column="longest gap, us",
+        osnoise="longest, us",
+        subject=Subject("Longest gap", "us", "us"),
+        drawn=True,
+    ),
+    _pace("p50", "pace, readings in 1 ms"),
+    _pace("p1", "pace in the slowest 1 % of them"),
+    *_wakeups(),
+    *_wakeups("_skipping"),
+    Endpoint(
+        "switches_per_s",
+        "1/s",
+        lambda cpu: cpu.switches_per_s,
+        durations=False,
+        counted=True,
+        section=TableSection.SWITCHES,
+        title="context switches",
+    ),
+    Endpoint(
+        SOFTIRQS,
+        "1/s",
+        lambda cpu: _total(cpu.softirqs_per_s),
+        durations=False,
+        counted=True,
+        section=TableSection.ENTRIES,
+        title="softirqs",
+    ),
+)
+
+#: The noisiest second.
+WORST_SECOND = Endpoint(
+    "worst_second_ppm",
+    "ppm",
+    pool=max,
+    section=TableSection.WORST_SECOND,
+    title="worst second, of the time",
+    osnoise="worst second, %",
+)
+
+#: The load's memory group.
+MAJOR_FAULTS = Endpoint(
+    "major_faults_per_s",
+    "1/s",
+    section=TableSection.LOAD,
+    title="major page faults of the load",
+)
+
+#: From oslat's own output.
+OSLAT_MAX = OSLAT.longest
+
+_ALL = (*_OF_CPUS, WORST_SECOND, MAJOR_FAULTS, *(one.longest for one in CROSS_CHECKS))
+
+#: The endpoints of a claim, and the figures of a CPU that are shown beside them, never claimed.
+ENDPOINTS = tuple(one for one in _OF_CPUS if one.claimed)
+OBSERVATIONS = tuple(one for one in _OF_CPUS if not one.claimed)
+
+#: What each table shows, in its order; like the tracer's, times come before counts.
+SUMMARY = sorted((one for one in _ALL if one.title), key=lambda one: one.section)
+COLUMNS = [one for one in SUMMARY if one.column]
+OSNOISE = sorted((one for one in SUMMARY if one.osnoise), key=lambda one: one.counted)
+DRAWN = sorted((one for one in SUMMARY if one.drawn), key=lambda one: one.counted)
+
+#: By the name that --require gives.
+GATED = {one.key().text: one for one in (*_OF_CPUS, OSLAT_MAX)}
+
+#: What a verdict may be about, by the endpoint's name.
+SUBJECTS = {one.name: one.subject for one in ENDPOINTS if one.subject.column}

@@ -2,23 +2,23 @@
 """The figures of a run: by name and CPU, and over all measured CPUs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from statistics import fmean
-from typing import Callable, Optional, Union
+from typing import Callable, Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Cause, CpuRun, Run, ToolResult
-
-#: A figure's name and its CPU; "all" is the mean over the CPUs (the largest, for a maximum).
-Key = tuple[str, Union[int, str]]
+from lowlat.report.endpoint import (
+    INTERRUPTS,
+    MAJOR_FAULTS,
+    OSLAT_MAX,
+    SOFTIRQS,
+    WORST_SECOND,
+)
+from lowlat.report.measure import Key, Measure
 
 #: Rates per second of a CPU's rows in /proc/interrupts or /proc/softirqs; None if unknown.
 _Rows = Callable[[CpuRun], Optional[Mapping[str, float]]]
 
-LEVELS = {"100ns": 100.0, "1us": 1e3, "10us": 1e4, "100us": 1e5}
-INTERRUPTS = "interrupts_per_s"
-SOFTIRQS = "softirqs_per_s"
 THROUGHPUT = "bogo_ops_per_s"
 CAUSES = "cause_ppm"
 CAUSE_RATES = "cause_per_s"
@@ -40,92 +40,6 @@ KINDS = {
 
 #: The classes that are zero if a trace has none of their events.
 _TRACED = ("HW", "NMI", "IRQ", "softirq", "thread")
-
-
-@dataclass(frozen=True)
-class Measure:
-    """One figure of a CPU.
-
-    ``durations``: it is a duration, which means nothing under emulation. ``counted``: a rate of
-    counted events; a boot's rate is over all its time, an arm's the mean of its boots. ``beyond``:
-    for a percentile of the time the share above it, else 0.
-    """
-
-    name: str
-    unit: str
-    of: Callable[[CpuRun], Optional[float]]
-    pool: Callable[[Iterable[float]], float] = fmean
-    durations: bool = True
-    counted: bool = False
-    beyond: float = 0.0
-
-
-def _pace(share: str) -> Measure:
-    def value(cpu: CpuRun) -> Optional[float]:
-        pace = cpu.pace
-        return pace.work[share] * 1e6 / pace.window_ns if pace and share in pace.work else None
-
-    return Measure(f"pace_{share}", "1/ms", value)
-
-
-def _counts(name: str, of: Callable[[CpuRun], Optional[float]]) -> Measure:
-    return Measure(name, "1/s", of, durations=False, counted=True)
-
-
-def _rate(level: str) -> Measure:
-    name = f"events_per_s@{level}"
-    return Measure(name, "1/s", lambda cpu: cpu.rates_per_s.get(level), counted=True)
-
-
-def _time_weighted(share: str, beyond: float) -> Measure:
-    name = f"tw_{share}_ns"
-    return Measure(name, "ns", lambda cpu: cpu.time_weighted_ns.get(share), beyond=beyond)
-
-
-def _total(rows: Optional[Mapping[str, float]]) -> Optional[float]:
-    return None if rows is None else rows.get("total", sum(rows.values()))
-
-
-def _wakeup(share: str, end: str = "") -> Measure:
-    def value(cpu: CpuRun) -> Optional[float]:
-        late = cpu.wakeup and (cpu.wakeup.skipping_ns if end else cpu.wakeup.late_ns)
-        return late.get(share) if late else None
-
-    return Measure(f"wakeup_{share}{end}_ns", "ns", value, max if share == "max" else fmean)
-
-
-#: The percentiles of wake-up latency.
-WAKEUPS = ("p50", "p99", "p99.9", "p99.99", "max")
-
-#: The endpoints of a claim.
-ENDPOINTS = (
-    Measure("noise_ppm", "ppm", lambda cpu: cpu.noise_ppm),
-    *(_rate(level) for level in LEVELS),
-    _time_weighted("p99.99", 1e-4),
-    _time_weighted("p99.9999", 1e-6),
-    _wakeup("p99.9"),
-    _counts(INTERRUPTS, lambda cpu: _total(cpu.interrupts_per_s)),
-)
-
-#: Figures shown beside the endpoints, never claimed.
-OBSERVATIONS = (
-    Measure("max_ns", "ns", lambda cpu: cpu.max_ns, pool=max),
-    _pace("p50"),
-    _pace("p1"),
-    *(_wakeup(share) for share in WAKEUPS if share != "p99.9"),
-    *(_wakeup(share, "_skipping") for share in WAKEUPS),
-    _counts("switches_per_s", lambda cpu: cpu.switches_per_s),
-    _counts(SOFTIRQS, lambda cpu: _total(cpu.softirqs_per_s)),
-)
-
-#: The noisiest second, see of_run().
-WORST_SECOND = Measure("worst_second_ppm", "ppm", lambda cpu: None, pool=max)
-
-#: From oslat's own output, see of_run().
-OSLAT_MAX = Measure("oslat_max_us", "us", lambda cpu: None, pool=max)
-
-#: The load's memory group, see of_run().
-MAJOR_FAULTS = Measure("major_faults_per_s", "1/s", lambda cpu: None)
 
 
 def sources(runs: Iterable[Run], cpus: CpuSet) -> tuple[Measure, ...]:
@@ -163,9 +77,9 @@ def _shares(names: tuple[str, str], title: str, named: Callable[[Cause], str]) -
         counted = max(cpu.runtime_ns - (cpu.dead_ns or 0.0), 1.0)
         return None if cpu.causes is None else sum(own) / counted
 
-    ppm, rate = (f"{name}@{title}" for name in names)
-    yield Measure(ppm, "ppm", lambda cpu: share(cpu, lambda one: 1e6 * one.time_ns))
-    yield Measure(rate, "1/s", lambda cpu: share(cpu, lambda one: 1e9 * one.events))
+    ppm, rate = names
+    yield Measure(ppm, "ppm", lambda cpu: share(cpu, lambda one: 1e6 * one.time_ns), title)
+    yield Measure(rate, "1/s", lambda cpu: share(cpu, lambda one: 1e9 * one.events), title)
 
 
 def _sources(name: str, cpus: Iterable[CpuRun], of: _Rows) -> Iterator[Measure]:
@@ -176,7 +90,7 @@ def _sources(name: str, cpus: Iterable[CpuRun], of: _Rows) -> Iterator[Measure]:
 
     rates = (item for cpu in cpus for item in (of(cpu) or {}).items())
     for row in dict.fromkeys(row for row, rate in rates if rate and row != "total"):
-        yield _counts(f"{name}@{row}", partial(rate, row))
+        yield Measure(name, "1/s", partial(rate, row), row, durations=False, counted=True)
 
 
 def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, float]:
@@ -186,9 +100,9 @@ def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, fl
     for measure in measures:
         values = {number: measure.of(cpu) for number, cpu in found.items()}
         known = {number: value for number, value in values.items() if value is not None}
-        result.update({(measure.name, number): value for number, value in known.items()})
+        result.update({measure.key(number): value for number, value in known.items()})
         if known and len(known) == len(values):
-            result[measure.name, "all"] = measure.pool(known.values())
+            result[measure.key()] = measure.pool(known.values())
     return result
 
 
@@ -214,8 +128,8 @@ def _oslat(run: Run, cpus: CpuSet) -> dict[Key, float]:
 
 
 def _with_largest(measure: Measure, found: Mapping[int, float]) -> dict[Key, float]:
-    largest: dict[Key, float] = {(measure.name, "all"): max(found.values())} if found else {}
-    return largest | {(measure.name, cpu): value for cpu, value in found.items()}
+    largest = {measure.key(): max(found.values())} if found else {}
+    return largest | {measure.key(cpu): value for cpu, value in found.items()}
 
 
 def opinions(run: Run) -> dict[Key, float]:
@@ -224,9 +138,9 @@ def opinions(run: Run) -> dict[Key, float]:
     found: dict[Key, float] = {}
     for one in run.second_opinions:
         known = one.result.figures if one.result else {}
-        found.update({(f"{one.tool}_{p}_us", "all"): us for p, us in known.items() if p[0] == "p"})
+        found.update({Key(f"{one.tool}_{p}_us"): us for p, us in known.items() if p[0] == "p"})
         if longest := [us for name, us in known.items() if name[0] != "p"]:
-            found[f"{one.tool}_max_us", "all"] = max(longest)
+            found[Key(f"{one.tool}_max_us")] = max(longest)
     return found
 
 
@@ -234,22 +148,22 @@ def together(run: Run) -> dict[Key, float]:
     """The share of time, in ppm, with CPUs away at once, and the share expected by chance."""
     found: dict[Key, float] = {}
     for one in run.together:
-        name, span_s = f"{TOGETHER}@CPUs {one.cpus}", 1e3 * run.duration_s
-        found[name, "all"] = one.time_ns / span_s
-        found[f"{name} by chance", "all"] = one.by_chance_ns / span_s
+        row, span_s = f"CPUs {one.cpus}", 1e3 * run.duration_s
+        found[Key(TOGETHER, row=row)] = one.time_ns / span_s
+        found[Key(TOGETHER, row=f"{row} by chance")] = one.by_chance_ns / span_s
     return found
 
 
 def throughput(run: Run) -> dict[Key, float]:
     """stress-ng's bogo operations per second of real time, by stressor."""
     rates = _summed(*(load.result for load in run.loads), run.throughput)
-    return {(f"{THROUGHPUT}@{stressor}", "all"): rate for stressor, rate in rates.items()}
+    return {Key(THROUGHPUT, row=stressor): rate for stressor, rate in rates.items()}
 
 
 def _major_faults(run: Run) -> dict[Key, float]:
     """The parts of a load share one memory group. A rate of zero is left out."""
     rate = run.loads[0].memory_group.get("major_faults_per_s") if run.loads else None
-    return {(MAJOR_FAULTS.name, "all"): rate} if rate else {}
+    return {MAJOR_FAULTS.key(): rate} if rate else {}
 
 
 def dose(run: Run) -> dict[str, float]:
@@ -267,6 +181,6 @@ def _summed(*results: Optional[ToolResult]) -> dict[str, float]:
 
 def printed(unit: str, found: Iterable[Mapping[Key, float]]) -> Iterator[Measure]:
     """A measure for each figure that a tool printed, among those of of_run()."""
-    for name in dict.fromkeys(name for keys in found for name, _ in keys):
-        own = "ns2" if "_ns2@" in name else unit
-        yield Measure(name, own, lambda cpu: None, durations=unit != "1/s")
+    for name, row in dict.fromkeys((key.name, key.row) for keys in found for key in keys):
+        own = "ns2" if name.endswith("_ns2") else unit
+        yield Measure(name, own, row=row, durations=unit != "1/s")

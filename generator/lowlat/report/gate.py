@@ -14,8 +14,8 @@ from lowlat.base.errors import Refused, Unmet
 from lowlat.report import throughput
 from lowlat.report.build import Report
 from lowlat.report.comparison import NAME, Comparison
-from lowlat.report.endpoint import CLAIMED
-from lowlat.report.figures import ENDPOINTS, OBSERVATIONS, OSLAT_MAX
+from lowlat.report.endpoint import GATED
+from lowlat.report.measure import Key
 from lowlat.report.verdict import DESCRIPTIVE, REFUSED
 
 _GRAMMAR = re.compile(
@@ -24,8 +24,6 @@ _GRAMMAR = re.compile(
     re.ASCII,
 )
 
-NAMES = tuple(measure.name for measure in (*ENDPOINTS, *OBSERVATIONS, OSLAT_MAX))
-
 
 @dataclass(frozen=True)
 class Gate:
@@ -33,21 +31,22 @@ class Gate:
     not inferior: at most that share is lost. For every arm if ``arm`` is ""."""
 
     arm: str
-    name: str
+    key: Key
     bound: float
 
     def missed(self, report: Report) -> str:
         """The reason why the gate is missed, "" if it is met."""
-        if self.name == throughput.NAME:
+        if self.key == throughput.KEY:
             return self._lost(report)
-        wanted = f"{self.name}>={self.bound:g}"
-        endpoint = report.get(self.name)
+        wanted = f"{self.key.text}>={self.bound:g}"
+        endpoint = report.get(*self.key)
         if endpoint is None:
             return f"{wanted}, but the runs cannot be compared: {report.why}"
         least = endpoint.ratio_at_least
         if least is None:
-            never = endpoint.name not in CLAIMED
-            return _unknown(wanted, report, "it is never claimed" if never else "it was not tested")
+            claimed = GATED[self.key.text].claimed
+            why = "it was not tested" if claimed else "it is never claimed"
+            return _unknown(wanted, report, why)
         if least >= self.bound:
             return ""
         ratio = "" if endpoint.ratio is None else f", measured {endpoint.ratio:.4g}"
@@ -71,10 +70,10 @@ def parse(text: str) -> Gate:
         why = f"--require {text!r}: not of the form ENDPOINT>=N or throughput_loss<=N%"
         raise Refused(why, hint="such as 'interrupts_per_s>=40'")
     if found[4]:
-        return Gate(found[1] or "", throughput.NAME, float(found[4]) / 100)
-    if found[2] not in NAMES:
-        raise Refused(f"--require: no endpoint {found[2]!r}", hint=f"one of {', '.join(NAMES)}")
-    return Gate(found[1] or "", found[2], float(found[3]))
+        return Gate(found[1] or "", throughput.KEY, float(found[4]) / 100)
+    if found[2] not in GATED:
+        raise Refused(f"--require: no endpoint {found[2]!r}", hint=f"one of {', '.join(GATED)}")
+    return Gate(found[1] or "", GATED[found[2]].key(), float(found[3]))
 
 
 def check_names(gates: Sequence[Gate], found: Comparison) -> None:
@@ -84,14 +83,14 @@ def check_names(gates: Sequence[Gate], found: Comparison) -> None:
         if gate.arm and gate.arm not in names:
             raise Refused(f"--require: no arm {gate.arm!r}", hint=f"one of {', '.join(names)}")
     for report in found.reports:
-        missing = [gate.name for gate in _for(gates, report) if report.get(gate.name) is None]
+        missing = [gate.key for gate in _for(gates, report) if report.get(*gate.key) is None]
         if missing and report.verdict != REFUSED:
-            if throughput.NAME in missing:
+            if throughput.KEY in missing:
                 why = f"--require: the throughput of {report.name!r} is not known"
                 raise Refused(why, hint="'lowlat-gen measure --throughput' measures it")
-            known = dict.fromkeys(e.name for e in report.endpoints if e.cpu == "all")
-            why = f"--require: {missing[0]} is not in the report of {report.name!r}"
-            raise Refused(why, hint=f"one of {', '.join(name for name in NAMES if name in known)}")
+            known = (name for name, one in GATED.items() if report.get(*one.key()))
+            why = f"--require: {missing[0].text} is not in the report of {report.name!r}"
+            raise Refused(why, hint=f"one of {', '.join(known)}")
 
 
 def check(gates: Sequence[Gate], found: Comparison) -> None:

@@ -5,22 +5,14 @@ causes in order."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Callable, Optional, Union
+from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.report.arm import ArmGap
-from lowlat.report.figures import CLASS_RATES, CLASSES, INTERRUPTS, KINDS, WORST_SECOND
+from lowlat.report.endpoint import OSNOISE
+from lowlat.report.figures import CLASS_RATES, CLASSES, KINDS
+from lowlat.report.measure import Cpu, Endpoint, Key, size
 from lowlat.report.wording import number
-
-Cpu = Union[int, str]
-
-#: Figure, its title, and the divisor of its value.
-_COLUMNS = (
-    ("noise_ppm", "noise, %", 1e4),
-    ("max_ns", "longest, us", 1e3),
-    (WORST_SECOND.name, "worst second, %", 1e4),
-    (INTERRUPTS, "interrupts/s", 1.0),
-)
 
 #: The number of a gap's causes that are listed.
 _LINKS = 6
@@ -32,7 +24,10 @@ class OsnoiseArm:
 
     name: str
     seconds: float
-    get: Callable[[str, Cpu], Optional[float]]
+    figures: Mapping[Key, float]
+
+    def get(self, name: str, cpu: Cpu = "all", row: str = "") -> Optional[float]:
+        return self.figures.get(Key(name, cpu, row))
 
 
 def rows(
@@ -40,23 +35,23 @@ def rows(
 ) -> Iterator[tuple[str, ...]]:
     """The header, then a row for each CPU and arm, with the known columns."""
 
-    def known(name: str) -> bool:
-        return any(arm.get(name, cpu) is not None for arm in arms for cpu in cpus)
+    def known(name: str, row: str = "") -> bool:
+        return any(arm.get(name, cpu, row) is not None for arm in arms for cpu in cpus)
 
-    columns = [column for column in _COLUMNS if known(column[0])]
-    kinds = [kind for kind in KINDS if known(f"{CLASS_RATES}@{kind}")]
+    columns = [one for one in OSNOISE if known(one.name, one.row)]
+    kinds = [kind for kind in KINDS if known(CLASS_RATES, kind)]
     named = ("arm",) if len(arms) > 1 else ()
     yield (
         "CPU, by class" if named else "CPU",
         *named,
         "seconds",
-        *(title for _, title, _ in columns),
+        *(one.osnoise for one in columns),
         *(f"{kind} (ms)" for kind in kinds),
     )
     for cpu in cpus:
         for arm in arms:
             own = (arm.name,) if named else ()
-            figures = (cell(arm.get(name, cpu), unit) for name, _, unit in columns)
+            figures = (cell(arm.get(*one.key(cpu)), _size(one)) for one in columns)
             took = (_took(arm, kind, cpu) for kind in kinds)
             yield (cpu_name(cpu, sets), *own, f"{arm.seconds:.4g}", *figures, *took)
 
@@ -66,6 +61,11 @@ def cpu_name(cpu: Cpu, sets: Mapping[str, CpuSet]) -> str:
     return " ".join((str(cpu), *(name for name, cpus in sets.items() if cpu in cpus)))
 
 
+def _size(one: Endpoint) -> float:
+    """Shares of the time are in percent."""
+    return 1e4 if one.unit == "ppm" else size(one.unit)
+
+
 def cell(value: Optional[float], unit: float = 1.0) -> str:
     """A figure in so many of its own units, "-" if it is unknown."""
     return number(value / unit) if value is not None and unit else "-"
@@ -73,7 +73,7 @@ def cell(value: Optional[float], unit: float = 1.0) -> str:
 
 def _took(arm: OsnoiseArm, kind: str, cpu: Cpu) -> str:
     """The number of a class's events, and their total time in ms."""
-    rate, ppm = (arm.get(f"{name}@{kind}", cpu) for name in (CLASS_RATES, CLASSES))
+    rate, ppm = (arm.get(name, cpu, kind) for name in (CLASS_RATES, CLASSES))
     if rate is None or ppm is None:
         return "-"
     return f"{rate * arm.seconds:,.0f} ({number(ppm * arm.seconds / 1e3)})" if rate or ppm else "0"

@@ -9,6 +9,7 @@ from lowlat.model.endpoint import NOISE
 from lowlat.model.run import Run
 from lowlat.report.arm import Arm
 from lowlat.report.figures import CLASSES
+from lowlat.report.measure import Key
 
 #: An SMT sibling that was busy for this share of the time is reported.
 _BUSY = 0.05
@@ -37,7 +38,7 @@ def busy(run: Run) -> Iterator[str]:
 
 
 def compared(
-    before: Arm, after: Arm, cpus: CpuSet, figures: Mapping[str, tuple[float, float]]
+    before: Arm, after: Arm, cpus: CpuSet, figures: Mapping[Key, tuple[float, float]]
 ) -> Iterator[str]:
     """The hardware's share of the noise, if the siblings were idle in one arm and busy in the
     other."""
@@ -46,7 +47,7 @@ def compared(
     if not all(known) or len({fmean(own) >= _BUSY for own in known}) < 2:
         return
     each = [f"{100 * fmean(own):.0f} % of the time in {arm.name}" for own, arm in zip(known, arms)]
-    hardware, noise = figures.get(f"{CLASSES}@HW"), figures.get(NOISE)
+    hardware, noise = (figures.get(key) for key in (Key(CLASSES, row="HW"), Key(NOISE)))
     traced = all(run.attribution.observer == "trace" for arm in arms for run in arm.runs)
     told = "the hardware's share of the noise is unknown without a trace (--causes)"
     if hardware and noise and traced:

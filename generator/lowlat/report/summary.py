@@ -8,7 +8,8 @@ from lowlat.model.endpoint import NOISE
 from lowlat.report import description, wording
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
-from lowlat.report.primary import SUBJECTS, Subject
+from lowlat.report.endpoint import SUBJECTS
+from lowlat.report.measure import Subject
 from lowlat.report.tables import Table, by_class, longest_gaps, parts_of, tables, with_rows
 from lowlat.report.verdict import INCREASED, REDUCED
 from lowlat.report.wording import change, interval, noise, per, probability, values
@@ -102,10 +103,10 @@ def notes(found: Comparison) -> Iterator[str]:
 
 
 def parts(found: Comparison, name: str, kind: str) -> dict[str, float]:
-    """The figures ``kind@ROW`` of an arm over all CPUs, by row: as compared or, if the other arm
+    """The rows of a figure of an arm over all CPUs: as compared or, if the other arm
     lacks them, of this arm alone."""
     compared = {
-        row.name: row.before if name == found.first else row.after
+        row.row: row.before if name == found.first else row.after
         for report in reversed(found.reports)
         for row in parts_of(report, kind)
         if name in (found.first, report.name)

@@ -3,64 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Callable, Optional, Union
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Callable, Optional
 
 from lowlat.model.endpoint import NOISE
 from lowlat.report import osnoise, wakeup, work
-from lowlat.report.build import Endpoint, Report
-from lowlat.report.figures import (
-    CAUSE_RATES,
-    CAUSES,
-    CLASSES,
-    INTERRUPTS,
-    LEVELS,
-    SOFTIRQS,
-    THROUGHPUT,
-    TOGETHER,
-)
+from lowlat.report.build import Report
+from lowlat.report.endpoint import COLUMNS, INTERRUPTS, SOFTIRQS, SUBJECTS, SUMMARY
+from lowlat.report.figures import CAUSE_RATES, CAUSES, CLASSES, THROUGHPUT, TOGETHER
+from lowlat.report.measure import Cpu, size
 from lowlat.report.osnoise import OsnoiseArm
-from lowlat.report.primary import SUBJECTS
+from lowlat.report.pair import ComparedFigure
 from lowlat.report.wording import change, interval, noise, number, per, probability, source, values
 
 #: More rows than this do not fit on one screen; the JSON has all of them.
 MOST_CPUS = 8
 MOST_SOURCES = 6
 
-#: Figure, its title, and the divisor of its value.
-SUMMARY = (
-    (INTERRUPTS, "interrupts", 1),
-    (SOFTIRQS, "softirqs", 1),
-    ("switches_per_s", "context switches", 1),
-    ("noise_ppm", "noise, of the time", 1),
-    *((f"events_per_s@{level}", f"gaps of {level} and more", 1) for level in LEVELS),
-    ("tw_p99.99_ns", "delay at p99.99 of the time, us", 1000),
-    ("tw_p99.9999_ns", "delay at p99.9999, us", 1000),
-    ("max_ns", "longest gap of a run, us", 1000),
-    ("wakeup_p99.9_ns", "wake-up latency at p99.9, us", 1000),
-    ("worst_second_ppm", "worst second, of the time", 1),
-    ("pace_p50", "pace, readings in 1 ms", 1),
-    ("pace_p1", "pace in the slowest 1 % of them", 1),
-    ("major_faults_per_s", "major page faults of the load", 1),
-    ("oslat_max_us", "oslat maximum of any CPU, us", 1),
-    ("cyclictest_max_us", "cyclictest maximum of any CPU, us", 1),
-    ("osnoise_max_us", "rtla osnoise maximum of any CPU, us", 1),
-    ("timerlat_max_us", "rtla timerlat maximum of any CPU, us", 1),
-)
-
 _TESTED = ("95 %", "p")
 _ADJUSTED = (
     "the primary endpoint is {}; the p of the others is adjusted; rows without p are untested"
-)
-
-#: The columns of the table per CPU.
-_COLUMNS = (
-    (INTERRUPTS, "interrupts, /s", 1),
-    ("noise_ppm", "noise, ppm", 1),
-    ("events_per_s@1us", "gaps 1us+, /s", 1),
-    ("max_ns", "longest gap, us", 1000),
-    ("oslat_max_us", "oslat max, us", 1),
 )
 
 
@@ -100,7 +63,7 @@ def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
     made_of = (causes, sources) if parts else ()
     each = (_per_cpu(report), by_class((report,), _worst(report)), longest_gaps((report,)))
     # The time of a piece of work is the mean of the CPUs.
-    timed = {e.name: _arrow(e, 1) for e in report.endpoints if e.cpu == "all"}
+    timed = {e.key: _arrow(e, 1) for e in report.endpoints if e.cpu == "all"}
     worked = Table.of(work.rows(timed), work.NOTE)
     woken = Table.of(wakeup.rows((_side(report, 0), _side(report, 1))), wakeup.NOTE)
     return with_rows((_summary(report), *each, *made_of, softirqs, together, worked, woken))
@@ -112,9 +75,9 @@ def _summary(report: Report) -> Table:
     return Table(
         (f"{noun} {report.cpus}", *_arms(report), *(_TESTED if tested else ())),
         tuple(
-            (*_figure(report, e, title, unit), *((interval(e), probability(e.p)) if tested else ()))
-            for name, title, unit in SUMMARY
-            if (e := report.get(name)) is not None
+            (*_figure(report, e, one.title), *((interval(e), probability(e.p)) if tested else ()))
+            for one in SUMMARY
+            if (e := report.get(*one.key())) is not None
         ),
         note=_ADJUSTED.format(tested) if tested else "",
         wide=True,
@@ -125,30 +88,27 @@ def _arms(report: Report) -> tuple[str, str, str]:
     return report.first, report.name, "ratio"
 
 
-def _figure(report: Report, e: Endpoint, title: str, unit: float = 1) -> tuple[str, str, str, str]:
+def _figure(report: Report, e: ComparedFigure, title: str) -> tuple[str, str, str, str]:
     """Title, both values and their ratio."""
     if e.unit == "1/s":
         return (f"{title}, {per(e, report)}", *values(e, report), change(e))
     if e.unit == "ppm":
         return title, noise(e.before), noise(e.after), change(e)
-    return title, number(e.before / unit), number(e.after / unit), change(e)
+    return (title, *values(e, report), change(e))
 
 
-def by_class(reports: Sequence[Report], cpus: Sequence[Union[int, str]]) -> Table:
+def by_class(reports: Sequence[Report], cpus: Sequence[Cpu]) -> Table:
     """A row for each CPU and arm, as the kernel's osnoise tracer prints it, if the runs have the
     classes of causes."""
-    traced = [one for one in reports if any(CLASSES in e.name for e in one.endpoints)]
+    traced = [one for one in reports if any(e.name == CLASSES for e in one.endpoints)]
     arms = [*(_side(one, 0) for one in traced[:1]), *(_side(one, 1) for one in traced)]
     note = "per boot: the number of events, and their total time in ms"
     return Table.of(osnoise.rows(arms, cpus, reports[0].sets), note)
 
 
 def _side(report: Report, place: int) -> OsnoiseArm:
-    def get(name: str, cpu: Union[int, str]) -> Optional[float]:
-        e = report.get(name, cpu)
-        return (e.before, e.after)[place] if e else None
-
-    return OsnoiseArm((report.first, report.name)[place], report.seconds[place], get)
+    figures = {e.key: (e.before, e.after)[place] for e in report.endpoints}
+    return OsnoiseArm((report.first, report.name)[place], report.seconds[place], figures)
 
 
 def longest_gaps(reports: Sequence[Report]) -> Table:
@@ -166,20 +126,20 @@ def _worst(report: Report) -> list[int]:
 
 
 def _per_cpu(report: Report) -> Table:
-    shown = [column for column in _COLUMNS if any(report.get(column[0], c) for c in report.cpus)]
+    shown = [one for one in COLUMNS if any(report.get(*one.key(cpu)) for cpu in report.cpus)]
     primary = report.primary.name if report.primary else ""
     kept = _worst(report)
     left = len(report.cpus) - len(kept)
     return Table(
         (
             "CPU",
-            *(title for _, title, _ in shown),
+            *(one.column for one in shown),
             f"ratio of {SUBJECTS[primary or NOISE].name.lower()}",
         ),
         tuple(
             (
                 osnoise.cpu_name(cpu, report.sets),
-                *(_arrow(report.get(name, cpu), unit) for name, _, unit in shown),
+                *(_arrow(report.get(*one.key(cpu)), size(one.unit)) for one in shown),
                 change(e) if (e := report.get(primary, cpu)) else "-",
             )
             for cpu in kept
@@ -188,7 +148,7 @@ def _per_cpu(report: Report) -> Table:
     )
 
 
-def _arrow(endpoint: Optional[Endpoint], unit: float) -> str:
+def _arrow(endpoint: Optional[ComparedFigure], unit: float) -> str:
     if endpoint is None:
         return "-"
     return f"{number(endpoint.before / unit)} -> {number(endpoint.after / unit)}"
@@ -197,18 +157,18 @@ def _arrow(endpoint: Optional[Endpoint], unit: float) -> str:
 def _by_row(
     report: Report, name: str, title: str, words: Callable[[str], str], rates: str = ""
 ) -> Table:
-    """The figures ``name@ROW``, the largest first, with their ``rates`` if known."""
+    """The rows of a figure, the largest first, with their ``rates`` if known."""
     parts = sorted(parts_of(report, name), key=lambda e: e.before + e.after, reverse=True)
     shown, rest = parts[:MOST_SOURCES], parts[MOST_SOURCES:]
-    often = {e.name: e for e in parts_of(report, rates)}
-    rows = [(words(e.name), *_both(e, often.get(e.name)), change(e)) for e in shown]
+    often = {e.row: e for e in parts_of(report, rates)}
+    rows = [(words(e.row), *_both(e, often.get(e.row)), change(e)) for e in shown]
     if rest:
         before, after = sum(e.before for e in rest), sum(e.after for e in rest)
         rows.append((f"{len(rest)} others", number(before), number(after), ""))
     return Table((title, *_arms(report)), tuple(rows), wide=True)
 
 
-def _both(size: Endpoint, rate: Optional[Endpoint]) -> tuple[str, str]:
+def _both(size: ComparedFigure, rate: Optional[ComparedFigure]) -> tuple[str, str]:
     if rate is None:
         return number(size.before), number(size.after)
     one, other = (
@@ -225,7 +185,7 @@ def throughput(reports: Sequence[Report]) -> Table:
         ("throughput of the loads, bogo ops/s", *_arms(reports[0])),
         tuple(
             (
-                f"{f'{report.name}: ' if len(reports) > 1 else ''}stress-ng {e.name}",
+                f"{f'{report.name}: ' if len(reports) > 1 else ''}stress-ng {e.row}",
                 *(number(e.before), number(e.after), change(e)),
             )
             for report in reports
@@ -238,9 +198,6 @@ def throughput(reports: Sequence[Report]) -> Table:
     )
 
 
-def parts_of(report: Report, name: str) -> Iterator[Endpoint]:
-    """The figures ``name@ROW`` over all CPUs, named by their row."""
-    for endpoint in report.endpoints:
-        figure, _, row = endpoint.name.partition("@")
-        if figure == name and row and endpoint.cpu == "all":
-            yield replace(endpoint, name=row)
+def parts_of(report: Report, name: str) -> list[ComparedFigure]:
+    """The rows of a figure over all CPUs."""
+    return [e for e in report.endpoints if e.name == name and e.row and e.cpu == "all"]

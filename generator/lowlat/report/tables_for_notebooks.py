@@ -18,7 +18,7 @@ from typing import Any, Callable, Optional, Union
 from lowlat.base.errors import Refused
 from lowlat.measure.run_file import read_run
 from lowlat.model.run import CpuRun, Run
-from lowlat.report.figures import ENDPOINTS, OBSERVATIONS
+from lowlat.report.endpoint import ENDPOINTS, OBSERVATIONS
 
 #: Columns of ``runs``.
 _RUN = (
@@ -102,7 +102,7 @@ def _run(run: Run) -> TableRow:
 
 
 def _cpu(_: Run, cpu: CpuRun) -> Iterator[TableRow]:
-    measures = {measure.name: measure.of(cpu) for measure in (*ENDPOINTS, *OBSERVATIONS)}
+    measures = {measure.key().text: measure.of(cpu) for measure in (*ENDPOINTS, *OBSERVATIONS)}
     yield {"runtime_ns": cpu.runtime_ns, **measures}
 
 

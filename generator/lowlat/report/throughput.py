@@ -10,13 +10,14 @@ from lowlat.measure.tools.results import ALONE
 from lowlat.report import comparable
 from lowlat.report.arm import Arm
 from lowlat.report.figures import THROUGHPUT
+from lowlat.report.measure import Key
 from lowlat.report.stats import permutation
 from lowlat.report.stats.margins import of_mean, welch
 from lowlat.report.stats.permutation import widest
 from lowlat.report.stats.samples import TwoSamples
 
-#: The guard's name among the figures.
-NAME = f"{THROUGHPUT}@{ALONE}"
+#: The guard among the figures.
+KEY = Key(THROUGHPUT, row=ALONE)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Optional
 
 from lowlat.report import comparable
 from lowlat.report.arm import Arm
-from lowlat.report.endpoint import Endpoint, Pair
+from lowlat.report.pair import ComparedFigure, Pair
 from lowlat.report.stats import permutation, power
 from lowlat.report.stats.permutation import ENOUGH_BOOTS
 from lowlat.report.stats.samples import ALPHA, TURNS, Order
@@ -64,7 +64,7 @@ def _out_of_turn(before: Arm, after: Arm) -> Optional[str]:
     )
 
 
-def of(primary: Endpoint, boots: tuple[int, int]) -> Verdict:
+def of(primary: ComparedFigure, boots: tuple[int, int]) -> Verdict:
     """The verdict of a primary endpoint that was tested."""
     p = primary.p if primary.p is not None else 1.0
     basis = f"p = {p:.2g}, {boot_words(boots)}"
@@ -75,7 +75,7 @@ def of(primary: Endpoint, boots: tuple[int, int]) -> Verdict:
     return Verdict(UNCHANGED, f"{basis}{_excluded(primary)}")
 
 
-def _excluded(primary: Endpoint) -> str:
+def _excluded(primary: ComparedFigure) -> str:
     if primary.ci95 is None:
         return ""
     low, high = primary.ci95
@@ -104,6 +104,6 @@ def boots_to_find(pair: Pair, concluded: Verdict) -> Optional[int]:
     few = concluded.word == DESCRIPTIVE and boots < ENOUGH_BOOTS
     if not permutation.available() or not (few or concluded.word == UNCHANGED):
         return None
-    known = pair.figures[pair.primary, "all"]
+    known = pair.figures[pair.primary]
     needed = power.boots_to_find(known.before, known.after)
     return needed if needed and needed > boots else None

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from lowlat.report.figures import WAKEUPS
+from lowlat.report.endpoint import WAKEUPS
 from lowlat.report.osnoise import OsnoiseArm, cell
 
 _NAMES = ("wakeup_{}_ns", "wakeup_{}_skipping_ns", "cyclictest_{}_us")

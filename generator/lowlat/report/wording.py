@@ -6,8 +6,10 @@ from typing import Optional
 
 from lowlat.base.terminal import plain
 from lowlat.model.endpoint import NOISE
-from lowlat.report.build import Endpoint, Report
-from lowlat.report.primary import SUBJECTS
+from lowlat.report.build import Report
+from lowlat.report.endpoint import SUBJECTS
+from lowlat.report.measure import size
+from lowlat.report.pair import ComparedFigure
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, UNCHANGED
 
 #: With fewer events of a CPU in a boot, the text has counts instead of rates.
@@ -53,7 +55,7 @@ def significant(value: float, digits: int) -> str:
     return f"{round(value, places):,.{max(places, 0)}f}"
 
 
-def change(endpoint: Endpoint) -> str:
+def change(endpoint: ComparedFigure) -> str:
     """The ratio before/after, with as many digits as the data support: "62", "0.63"; "at least 900"
     if nothing was counted after, "-" if the ratio is unknown."""
     if endpoint.ratio is not None:
@@ -68,7 +70,7 @@ def at_least(bound: float) -> str:
     return f"at least {significant(math.floor(bound * 10.0**places) / 10.0**places, 2)}"
 
 
-def _digits(endpoint: Endpoint) -> int:
+def _digits(endpoint: ComparedFigure) -> int:
     """A hundred events give two digits, ten thousand three; an interval as many as distinguish its
     ends."""
     digits = _DIGITS
@@ -81,27 +83,27 @@ def _digits(endpoint: Endpoint) -> int:
     return max(digits, 1)
 
 
-def in_counts(endpoint: Endpoint, report: Report) -> bool:
+def in_counts(endpoint: ComparedFigure, report: Report) -> bool:
     """Whether so few events were counted, in the same time in both arms, that counts are shown."""
     one, other = report.seconds
     few = endpoint.counts is not None and min(endpoint.before, endpoint.after) * one < _FEW
     return few and abs(one - other) < one / 100
 
 
-def values(endpoint: Endpoint, report: Report) -> tuple[str, str]:
+def values(endpoint: ComparedFigure, report: Report) -> tuple[str, str]:
     """The value of each arm: a rate, or the events of a CPU in a boot."""
     both = (endpoint.before, endpoint.after)
     if not in_counts(endpoint, report):
-        size = SUBJECTS[endpoint.name].size if endpoint.name in SUBJECTS else 1.0
-        return number(both[0] / size), number(both[1] / size)
+        own = size(endpoint.unit)
+        return number(both[0] / own), number(both[1] / own)
     one, other = (number(value * report.seconds[0]) for value in both)
     return _bare(one), _bare(other)
 
 
-def per(endpoint: Endpoint, report: Report) -> str:
+def per(endpoint: ComparedFigure, report: Report) -> str:
     """The unit of values(): "/s", "in 30 s", " us"."""
     if endpoint.unit == "ns":
-        return f" {SUBJECTS[endpoint.name].unit}"
+        return " us"
     return f"in {report.seconds[0]:.4g} s" if in_counts(endpoint, report) else "/s"
 
 
@@ -144,7 +146,7 @@ def finding(report: Report) -> tuple[str, str]:
     return f"{subject} {apart}: ratio {change(primary)}", f"{between}{report.why}"
 
 
-def _both(primary: Endpoint, report: Report) -> tuple[str, str]:
+def _both(primary: ComparedFigure, report: Report) -> tuple[str, str]:
     if primary.name == NOISE:
         return noise(primary.before), noise(primary.after)
     unit = per(primary, report)
@@ -154,7 +156,7 @@ def _both(primary: Endpoint, report: Report) -> tuple[str, str]:
     return one, other
 
 
-def interval(endpoint: Endpoint) -> str:
+def interval(endpoint: ComparedFigure) -> str:
     """The interval of the ratio before/after: "55 to 70", "at least 55" without an upper end, "" if
     unknown. If it excludes 1, it has enough digits to show that."""
     if endpoint.ci95 is None:

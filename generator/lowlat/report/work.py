@@ -6,11 +6,13 @@ from statistics import fmean
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report.figures import Key
+from lowlat.report.measure import Key
+
+_MEAN = "work_mean_ns"
 
 #: Figure, its title in the table ("" if not shown), and its field in the run.
 _FIGURES = (
-    ("work_mean_ns", "mean", "mean_ns"),
+    (_MEAN, "mean", "mean_ns"),
     ("work_p50_ns", "p50", "p50_ns"),
     ("work_p99_ns", "p99", "p99_ns"),
     ("work_p99.9_ns", "p99.9", "p999_ns"),
@@ -26,34 +28,34 @@ NOTE = "per piece of work; usleep and clock_nanosleep request a sleep of 100,000
 #: A system call that became slower by this factor is reported.
 _DEARER = 1.05
 
-#: By the figure's name: before and after.
-_Values = Mapping[str, tuple[float, float]]
+#: Before and after.
+_Values = Mapping[Key, tuple[float, float]]
 
 
 def values(run: Run, cpus: CpuSet) -> dict[Key, float]:
     """By figure and CPU, and over all CPUs: the mean, or the maximum for the longest piece."""
-    found: dict[str, dict[int, float]] = {}
+    found: dict[tuple[str, str], dict[int, float]] = {}
     for one in run.work:
         for name, _, field in _FIGURES if one.cpu is not None and one.cpu in cpus else ():
             if (value := getattr(one, field)) is not None:
                 kind = f"{one.kind}-mixed" if one.mixed else one.kind
-                found.setdefault(f"{name}@{kind}", {})[one.cpu or 0] = value
+                found.setdefault((name, kind), {})[one.cpu or 0] = value
     result: dict[Key, float] = {}
-    for name, own in found.items():
-        result.update({(name, cpu): value for cpu, value in own.items()})
-        result[name, "all"] = (max if name.startswith("work_max") else fmean)(own.values())
+    for (name, kind), own in found.items():
+        result.update({Key(name, cpu, kind): value for cpu, value in own.items()})
+        result[Key(name, row=kind)] = (max if name == "work_max_ns" else fmean)(own.values())
     return result
 
 
-def rows(shown: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+def rows(shown: Mapping[Key, str]) -> Iterator[tuple[str, ...]]:
     """The header, then a row for each kind of work among the figures, which are given as text."""
     yield ("work, ns", *(title for _, title in _SHOWN))
     for kind in _kinds_of(shown):
-        yield (kind, *(shown.get(f"{name}@{kind}", "-") for name, _ in _SHOWN))
+        yield (kind, *(shown.get(Key(name, row=kind), "-") for name, _ in _SHOWN))
 
 
-def _kinds_of(names: Iterable[str]) -> list[str]:
-    return [name.partition("@")[2] for name in names if name.startswith("work_mean_ns@")]
+def _kinds_of(keys: Iterable[Key]) -> list[str]:
+    return [key.row for key in keys if key.name == _MEAN]
 
 
 def sentences(known: _Values) -> Iterator[str]:
@@ -72,7 +74,7 @@ def sentences(known: _Values) -> Iterator[str]:
 
 def dearer_calls(known: _Values) -> Iterator[str]:
     """A message if a system call takes longer: nohz_full makes entering the kernel slower."""
-    before, after = known.get("work_p50_ns@kill", (1.0, 1.0))
+    before, after = known.get(Key("work_p50_ns", row="kill"), (1.0, 1.0))
     if before and after / before >= _DEARER:
         times = f"kill: {before:.0f} ns before, {after:.0f} ns after"
         yield f"a system call takes {after / before:.2f} times as long ({times})"
@@ -80,8 +82,8 @@ def dearer_calls(known: _Values) -> Iterator[str]:
 
 def _changes(kind: str, known: _Values) -> tuple[float, float]:
     """The decrease of the mean and of the variance, in percent."""
-    mean = known.get(f"work_late_ns@{kind}") or known[f"work_mean_ns@{kind}"]
-    variance = known.get(f"work_variance_ns2@{kind}", (0.0, 0.0))
+    mean = known.get(Key("work_late_ns", row=kind)) or known[Key(_MEAN, row=kind)]
+    variance = known.get(Key("work_variance_ns2", row=kind), (0.0, 0.0))
     one, other = (
         100 * (1 - after / before) if before else 0.0 for before, after in (mean, variance)
     )

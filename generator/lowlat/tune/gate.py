@@ -7,8 +7,9 @@ from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.endpoint import NOISE
-from lowlat.report.build import Endpoint, Report
-from lowlat.report.figures import INTERRUPTS
+from lowlat.report.build import Report
+from lowlat.report.endpoint import INTERRUPTS
+from lowlat.report.pair import ComparedFigure
 from lowlat.report.throughput import Loss
 from lowlat.report.verdict import REFUSED
 from lowlat.report.wording import number
@@ -42,28 +43,28 @@ def passed(report: Report) -> str:
 
 
 def _interrupts(report: Report, isolated: CpuSet) -> Iterator[str]:
-    endpoints = {cpu: report.get(INTERRUPTS, cpu) for cpu in isolated}
-    unknown = CpuSet.of(cpu for cpu, endpoint in endpoints.items() if endpoint is None)
-    known = [endpoint for endpoint in endpoints.values() if endpoint is not None]
-    higher = [endpoint for endpoint in known if not endpoint.after < endpoint.before]
+    figures = {cpu: report.get(INTERRUPTS, cpu) for cpu in isolated}
+    unknown = CpuSet.of(cpu for cpu, figure in figures.items() if figure is None)
+    known = [figure for figure in figures.values() if figure is not None]
+    higher = [figure for figure in known if not figure.after < figure.before]
     if unknown:
         yield f"interrupts per second are not known on CPU {unknown}"
     if higher:
         where = CpuSet.of(item.cpu for item in higher if isinstance(item.cpu, int))
-        worst = max(higher, key=lambda endpoint: endpoint.after - endpoint.before)
+        worst = max(higher, key=lambda figure: figure.after - figure.before)
         yield (
             f"interrupts per second are not lower on CPU {where} "
             f"(CPU {worst.cpu}: {number(worst.before)} before, {number(worst.after)} after)"
         )
 
 
-def _noise(endpoint: Optional[Endpoint]) -> Iterator[str]:
-    if endpoint is None:
+def _noise(figure: Optional[ComparedFigure]) -> Iterator[str]:
+    if figure is None:
         yield "noise ppm is not known on every CPU"
-    elif endpoint.after > _NOISE_LIMIT * endpoint.before:
+    elif figure.after > _NOISE_LIMIT * figure.before:
         yield (
-            f"noise is {number(endpoint.after)} ppm, more than {_NOISE_LIMIT:g} times the "
-            f"{number(endpoint.before)} before"
+            f"noise is {number(figure.after)} ppm, more than {_NOISE_LIMIT:g} times the "
+            f"{number(figure.before)} before"
         )
 
 
@@ -75,7 +76,7 @@ def _throughput(loss: Optional[Loss], margin: float) -> Iterator[str]:
         yield f"more than {100 * margin:g} % of the throughput may be lost: {loss}"
 
 
-def _change(what: str, endpoint: Optional[Endpoint]) -> str:
-    if endpoint is None:
+def _change(what: str, figure: Optional[ComparedFigure]) -> str:
+    if figure is None:
         return ""
-    return f"{what} {number(endpoint.before)} before, {number(endpoint.after)} after"
+    return f"{what} {number(figure.before)} before, {number(figure.after)} after"

@@ -99,7 +99,10 @@ def write_alone(args: ReportArguments, arm: Arm, found: Description) -> tuple[st
     """Write the requested files on a single arm, as write() does."""
     told = []
     if args.csv:
-        rows = [(found.label, one.name, one.unit, str(one.cpu), one.value) for one in found.figures]
+        rows = [
+            (found.label, *(one.key.text, one.unit, str(one.key.cpu)), one.value)
+            for one in found.figures
+        ]
         data = Data("figures.csv", ("arm", "name", "unit", "cpu", "value"), rows)
         told.append(_table(args.csv, data))
     if args.html or args.open:

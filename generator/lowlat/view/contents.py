@@ -11,8 +11,8 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report import summary, wording
 from lowlat.report.comparison import Comparison
+from lowlat.report.endpoint import SUBJECTS
 from lowlat.report.figures import CAUSES
-from lowlat.report.primary import SUBJECTS
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.report.wording import in_counts, per, values
 from lowlat.view import method, next_steps, settings
@@ -103,7 +103,9 @@ def endpoint_data(found: Comparison, cpus: Optional[CpuSet] = None) -> Data:
             low, high = e.ci95 or (None, None)
             known = (e.before, e.after, e.ratio, e.ratio_at_least, low, high, e.p)
             numbers = ("" if value is None else value for value in known)
-            rows.append((report.name, e.name, e.unit, str(e.cpu), *numbers, str(e.primary).lower()))
+            rows.append(
+                (report.name, e.key.text, e.unit, str(e.cpu), *numbers, str(e.primary).lower())
+            )
     return Data("figures.csv", header, rows)
 
 
@@ -137,7 +139,9 @@ def numbers(found: Comparison) -> Iterator[Number]:
     end = best.primary
     if end:
         counts = f"interrupts on each CPU {per(end, best)}"
-        unit = counts if in_counts(end, best) else SUBJECTS[end.name].each
+        each = SUBJECTS[end.name].each
+        each = f"interrupts {each}" if end.unit == "1/s" else each
+        unit = counts if in_counts(end, best) else each
         one, other = values(end, best)
         yield Number(found.first, "before", one, unit)
         yield Number(best.name, "after", other, unit)

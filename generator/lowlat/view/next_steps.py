@@ -10,7 +10,7 @@ from lowlat.catalogue import remedy
 from lowlat.model.plan import Plan
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison, boots_needed
-from lowlat.report.figures import INTERRUPTS
+from lowlat.report.endpoint import INTERRUPTS
 from lowlat.report.tables import parts_of
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.report.wording import number, source
@@ -120,7 +120,7 @@ def _left(report: Report, where: str) -> Iterator[NextStep]:
     rows = parts_of(report, INTERRUPTS)
     largest = max(rows, key=lambda row: row.after, default=None)
     if largest is not None and largest.after:
-        name = source(largest.name)
+        name = source(largest.row)
         why = f"Most of what is left{where} comes from {name}, {number(largest.after)} a second:"
         yield NextStep(f"{why} see who interrupts which CPU.", "lowlat-gen top")
 

@@ -11,7 +11,8 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Comb
 from lowlat.report import summary, tables
 from lowlat.report.comparison import Comparison
-from lowlat.report.figures import CAUSES, ENDPOINTS, INTERRUPTS, OBSERVATIONS
+from lowlat.report.endpoint import DRAWN, INTERRUPTS
+from lowlat.report.figures import CAUSES
 from lowlat.report.tables import Table, with_rows
 from lowlat.report.wording import number
 from lowlat.view import costs
@@ -19,17 +20,9 @@ from lowlat.view.arm import ViewArm, common_cpus, drawn, emulated, noisiest
 from lowlat.view.plot import histogram, machine, parts, run_series, time_series
 from lowlat.view.plot.axis import short
 from lowlat.view.plot.figure import Figure
-from lowlat.view.plot.run_series import RunQuantity
 
 #: A page shows the histograms of this many CPUs, the worst after.
 _MOST_CPUS = 12
-
-_MEASURES = {measure.name: measure for measure in (*ENDPOINTS, *OBSERVATIONS)}
-TIMED = (
-    RunQuantity(_MEASURES["noise_ppm"], "Noise", "ppm of the time"),
-    RunQuantity(_MEASURES["max_ns"], "Longest gap", "us", 1e3),
-)
-COUNTED = (RunQuantity(_MEASURES[INTERRUPTS], "Interrupts", "a second"),)
 
 
 @dataclass(frozen=True)
@@ -60,7 +53,7 @@ class Section:
 @dataclass(frozen=True)
 class RunsShown:
     """The runs to draw: arms, the CPUs measured in all of them, the CPUs that are drawn, and
-    the figures ``KIND@ROW`` by row for an arm's name and KIND. Durations are drawn only if
+    the figures of a kind by row for an arm's name and the kind. Durations are drawn only if
     ``timed``."""
 
     arms: Sequence[ViewArm]
@@ -112,7 +105,7 @@ def of_runs(found: RunsShown) -> Iterator[Section]:
 def _over_time(found: RunsShown) -> Section:
     inside = [time_series.NOISE, time_series.INTERRUPTS][0 if found.timed else 1 :]
     figures = [f for one in inside for f in time_series.figures(found.arms, found.cpus, one)]
-    by_run = TIMED if found.timed else COUNTED
+    by_run = [one for one in DRAWN if one.counted is not found.timed]
     figures += [f for one in by_run for f in run_series.figure(found.arms, found.cpus, one)]
     for cpu in found.shown if found.timed else ():
         figures += time_series.figures(found.arms, CpuSet.of([cpu]), time_series.pace_of(cpu))

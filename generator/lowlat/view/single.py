@@ -9,8 +9,9 @@ from lowlat.model.endpoint import NOISE
 from lowlat.report import description
 from lowlat.report.arm import Arm
 from lowlat.report.description import Description
-from lowlat.report.figures import CAUSES, INTERRUPTS
-from lowlat.report.primary import SUBJECTS
+from lowlat.report.endpoint import DRAWN, INTERRUPTS, SUBJECTS
+from lowlat.report.figures import CAUSES
+from lowlat.report.measure import size
 from lowlat.report.tables import with_rows
 from lowlat.report.wording import number
 from lowlat.view import contents, costs, method, next_steps
@@ -23,13 +24,6 @@ from lowlat.view.settings import SettingReasons
 
 #: A page shows this many single CPUs, the noisiest.
 _MOST_CPUS = 12
-
-#: The figures in large print, as far as known: measure, title, unit, and divisor.
-_NUMBERS = (
-    (NOISE, "noise", SUBJECTS[NOISE].each, 1.0),
-    ("max_ns", "longest gap", "us", 1e3),
-    (INTERRUPTS, "interrupts", "a second on each CPU", 1.0),
-)
 
 #: The figure by which CPUs are drawn: if durations mean something, and if they do not.
 _PRIMARY = (NOISE, INTERRUPTS)
@@ -79,6 +73,7 @@ def tell(arm: Arm, found: Description) -> dict[str, object]:
 
 
 def _numbers(found: Description) -> Iterator[Number]:
-    for name, of, unit, divisor in _NUMBERS:
-        if (value := found.get(name)) is not None:
-            yield Number(of, "after", number(value / divisor), unit)
+    for one in DRAWN:
+        if (value := found.by_key.get(one.key())) is not None:
+            of, shown = one.subject, number(value / size(one.unit))
+            yield Number(of.name.lower(), "after", shown, of.each)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.report import summary
-from lowlat.report.build import Endpoint, Report
+from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
-from lowlat.report.figures import ENDPOINTS
-from lowlat.report.primary import SUBJECTS, Subject
+from lowlat.report.endpoint import ENDPOINTS
+from lowlat.report.measure import Subject, size
+from lowlat.report.pair import ComparedFigure
 from lowlat.report.wording import change, number
 from lowlat.view.arm import common_cpus
 from lowlat.view.plot.axis import END, Axis, fitting, short
@@ -59,24 +60,25 @@ def rows(found: Comparison) -> tuple[ForestRow, ...]:
     if not known:
         return ()
     _, one = known[0]
-    measures = [measure for measure in ENDPOINTS if measure.name == one.name]
+    measures = [measure for measure in ENDPOINTS if measure.key() == one.key]
     compared = {found.first, *(report.name for report, _ in known)}
-    size, cpus = SUBJECTS[one.name].size, common_cpus(found)
+    own, cpus = size(one.unit), common_cpus(found)
     boots = {
-        arm.name: tuple(v / size for v in arm.values(cpus, measures).get((one.name, "all"), ()))
+        arm.name: tuple(v / own for v in arm.values(cpus, measures).get(one.key, ()))
         for arm in found.arms
         if arm.name in compared
     }
-    begin = one.before / size
+    begin = one.before / own
     first = ForestRow(found.first, found.first, "", number(begin), begin, boots[found.first])
     others = (_row(found.first, report, end, boots[report.name]) for report, end in known)
     return (first, *others)
 
 
-def _row(first: str, report: Report, primary: Endpoint, boots: tuple[float, ...]) -> ForestRow:
+def _row(
+    first: str, report: Report, primary: ComparedFigure, boots: tuple[float, ...]
+) -> ForestRow:
     low, high = primary.ci95 or (primary.ratio_at_least, None)
-    size = SUBJECTS[primary.name].size
-    before, after = primary.before / size, primary.after / size
+    before, after = (value / size(primary.unit) for value in (primary.before, primary.after))
     return ForestRow(
         name=report.name,
         label=report.name.removeprefix(f"{first}-"),
@@ -117,9 +119,9 @@ def of_hosts(named: Iterable[tuple[str, Report]]) -> tuple[Figure, ...]:
     return _figure(title, unit, drawn, caption) if others else ()
 
 
-def _of_host(name: str, report: Report, primary: Endpoint) -> ForestRow:
+def _of_host(name: str, report: Report, primary: ComparedFigure) -> ForestRow:
     row = _row("", report, primary, ())
-    scale = SUBJECTS[primary.name].size / primary.before
+    scale = size(primary.unit) / primary.before
     ends = (None if end is None else end * scale for end in (row.low, row.high))
     words = f"ratio {change(primary)}"
     return ForestRow(name, name, row.verdict, words, row.value * scale, (), *ends)

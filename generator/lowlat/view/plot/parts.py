@@ -7,7 +7,8 @@ from typing import Callable, Optional
 
 from lowlat.base.terminal import plain
 from lowlat.catalogue import remedy
-from lowlat.report.figures import CAUSES, INTERRUPTS
+from lowlat.report.endpoint import INTERRUPTS
+from lowlat.report.figures import CAUSES
 from lowlat.report.tables import Table
 from lowlat.report.wording import number, source
 from lowlat.view.plot.axis import END, Linear
@@ -46,7 +47,7 @@ class Whole:
 
 
 def whole(kind: str, arms: Mapping[str, Mapping[str, float]]) -> Whole:
-    """The figures ``kind@ROW`` of each arm, by row; arms without any are left out."""
+    """The figures of a kind of each arm, by row; arms without any are left out."""
     what, unit, words = _KINDS[kind]
     found = {
         name: {words(row): size for row, size in rows.items()}

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report.figures import Measure, figures
+from lowlat.report.figures import figures
+from lowlat.report.measure import Endpoint, size
 from lowlat.view.arm import ViewArm
 from lowlat.view.plot.axis import END, FLOOR, LEFT, TOP, Linear, fitting, spans
 from lowlat.view.plot.figure import Data, Figure
@@ -28,27 +29,17 @@ class Point:
         return self.run.started[:16].replace("T", " ")
 
 
-@dataclass(frozen=True)
-class RunQuantity:
-    """A quantity to draw: a measure, its title, its unit, and the divisor of its values."""
-
-    measure: Measure
-    title: str
-    unit: str
-    divisor: float = 1.0
-
-
-def figure(arms: Sequence[ViewArm], cpus: CpuSet, shown: RunQuantity) -> tuple[Figure, ...]:
+def figure(arms: Sequence[ViewArm], cpus: CpuSet, shown: Endpoint) -> tuple[Figure, ...]:
     """One drawing; none if no arm has several runs with the figure."""
     points = sorted(_points(arms, cpus, shown), key=lambda point: point.run.started)
     if len(points) <= len(arms):
         return ()
-    told = spans(((point.arm.name, point.value) for point in points), shown.unit)
+    told = spans(((point.arm.name, point.value) for point in points), shown.subject.unit)
     chart = {
-        "label": f"{shown.title} of {len(points)} runs in time order: {told}.",
+        "label": f"{shown.subject.name} of {len(points)} runs in time order: {told}.",
         "upward": fitting([v for p in points for v in (p.value, p.low, p.high)], FLOOR, TOP),
         "across": Linear(len(points) + 1.0, LEFT, END),
-        "unit": shown.unit,
+        "unit": shown.subject.unit,
         "points": points,
     }
     caption = (
@@ -56,26 +47,28 @@ def figure(arms: Sequence[ViewArm], cpus: CpuSet, shown: RunQuantity) -> tuple[F
         "an upright line is a reboot."
     )
     return (
-        Figure("run_series", f"{shown.title}, run by run", caption, chart, _data(points, shown)),
+        Figure(
+            "run_series", f"{shown.subject.name}, run by run", caption, chart, _data(points, shown)
+        ),
     )
 
 
-def _points(arms: Sequence[ViewArm], cpus: CpuSet, shown: RunQuantity) -> Iterator[Point]:
-    name = shown.measure.name
+def _points(arms: Sequence[ViewArm], cpus: CpuSet, shown: Endpoint) -> Iterator[Point]:
+    divisor = size(shown.unit)
     for arm in arms:
         for run in arm.runs:
-            values = figures(run, cpus, [shown.measure])
-            each = [value / shown.divisor for (_, cpu), value in values.items() if cpu != "all"]
-            if (name, "all") in values:
-                whole = values[name, "all"] / shown.divisor
+            values = figures(run, cpus, [shown])
+            each = [value / divisor for key, value in values.items() if key.cpu != "all"]
+            if shown.key() in values:
+                whole = values[shown.key()] / divisor
                 yield Point(run, arm, whole, min(each), max(each))
 
 
-def _data(points: Sequence[Point], shown: RunQuantity) -> Data:
+def _data(points: Sequence[Point], shown: Endpoint) -> Data:
     rows = [
         (p.run.started, p.arm.name, p.run.boot_id, p.run.path.name, p.value, p.low, p.high)
         for p in points
     ]
-    unit = f", {shown.unit}"
+    unit = f", {shown.subject.unit}"
     header = ("started", "side", "boot", "file", f"all CPUs{unit}", f"least{unit}", f"most{unit}")
-    return Data(f"{shown.measure.name}-by-run.csv", header, rows)
+    return Data(f"{shown.name}-by-run.csv", header, rows)

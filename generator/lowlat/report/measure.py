@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is measured: a figure's key, how the CPUs of a run give it, and where it is shown."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from statistics import fmean
+from typing import Callable, NamedTuple, Optional, Union
+
+from lowlat.model.run import CpuRun
+
+#: A CPU; "all" is the mean over the CPUs (the largest, for a maximum).
+Cpu = Union[int, str]
+
+#: The units in which people read other units: how many make one of them.
+_READ_IN = {"ns": 1e3}
+
+
+class Key(NamedTuple):
+    """A figure: its name, its CPU, and its row if the name has several, such as the rows of
+    /proc/interrupts."""
+
+    name: str
+    cpu: Cpu = "all"
+    row: str = ""
+
+    @property
+    def text(self) -> str:
+        """The name as documents have it: "interrupts_per_s@LOC"."""
+        return f"{self.name}@{self.row}" if self.row else self.name
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure of a CPU; without ``of`` it is a figure of a run (figures.of_run()).
+
+    ``durations``: it is a duration, which means nothing under emulation. ``counted``: a rate of
+    counted events; a boot's rate is over all its time, an arm's the mean of its boots. ``beyond``:
+    for a percentile of the time the share above it, else 0. ``pool``: one value for all CPUs.
+    """
+
+    name: str
+    unit: str
+    of: Callable[[CpuRun], Optional[float]] = lambda cpu: None
+    row: str = ""
+    pool: Callable[[Iterable[float]], float] = fmean
+    durations: bool = True
+    counted: bool = False
+    beyond: float = 0.0
+
+    def key(self, cpu: Cpu = "all") -> Key:
+        return Key(self.name, cpu, self.row)
+
+
+class TableSection(IntEnum):
+    """The parts of a table, in their order."""
+
+    ENTRIES = 0
+    SWITCHES = 1
+    NOISE = 2
+    WAKEUP = 3
+    WORST_SECOND = 4
+    PACE = 5
+    LOAD = 6
+    CROSS_CHECK = 7
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The names of a figure in words: in a sentence, its unit on an axis and below a large figure
+    of each CPU, and, if a verdict may be about it, for a column."""
+
+    name: str = ""
+    unit: str = ""
+    each: str = ""
+    column: str = ""
+
+
+@dataclass(frozen=True)
+class Endpoint(Measure):
+    """A figure with its titles, "" where it is not shown: ``title`` in the table over all CPUs,
+    ``column`` in that of each CPU, ``osnoise`` in the one like the osnoise tracer's. ``drawn``: run
+    by run, and in large print for one arm. ``claimed``: it is an endpoint of a claim; all others
+    are shown beside it without a test."""
+
+    section: TableSection = TableSection.NOISE
+    title: str = ""
+    column: str = ""
+    osnoise: str = ""
+    subject: Subject = Subject()
+    drawn: bool = False
+    claimed: bool = False
+
+
+def size(unit: str) -> float:
+    """How many of these units make one of the unit that people read: ns are shown as us."""
+    return _READ_IN.get(unit, 1.0)

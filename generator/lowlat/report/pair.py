@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The figures of two arms beside each other; those of a claim with the results of the test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import fmean
+from typing import Optional
+
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.run import Run
+from lowlat.report import comparable, figures, throughput, work
+from lowlat.report.arm import Arm, typical
+from lowlat.report.endpoint import (
+    ENDPOINTS,
+    GAPS,
+    LEVELS,
+    MAJOR_FAULTS,
+    OBSERVATIONS,
+    OSLAT_MAX,
+    WORST_SECOND,
+)
+from lowlat.report.measure import Cpu, Key, Measure
+from lowlat.report.stats import permutation
+from lowlat.report.stats.samples import ALPHA, Order, TwoSamples
+
+
+@dataclass(frozen=True)
+class ComparedFigure:
+    """One figure before and after; ``ratio`` is before/after, None if after is zero. The ``p`` of
+    the primary endpoint is from a test of its own; those of the others are adjusted for all of
+    them. ``ci95`` of the ratio is for this endpoint alone, None if it has no upper end.
+    ``ratio_at_least`` is its lower end, the bound for a gate. ``counts`` are the events counted in
+    all boots of either arm, None if the figure counts no events."""
+
+    key: Key
+    unit: str
+    before: float
+    after: float
+    ratio: Optional[float]
+    ratio_at_least: Optional[float] = None
+    ci95: Optional[tuple[float, float]] = None
+    p: Optional[float] = None
+    primary: bool = False
+    counts: Optional[tuple[float, float]] = None
+
+    @property
+    def name(self) -> str:
+        return self.key.name
+
+    @property
+    def row(self) -> str:
+        return self.key.row
+
+    @property
+    def cpu(self) -> Cpu:
+        return self.key.cpu
+
+    @property
+    def changed(self) -> bool:
+        """Whether the test finds a change, and the interval excludes 1."""
+        if self.p is None or self.p > ALPHA or self.ratio_at_least is None:
+            return False
+        return self.ratio_at_least > 1 or (self.ci95 is not None and self.ci95[1] < 1)
+
+
+_Figures = dict[Key, ComparedFigure]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two arms, the CPUs that all their runs measured, and the figures to compare."""
+
+    before: Arm
+    after: Arm
+    cpus: CpuSet
+    measures: tuple[Measure, ...]
+    primary: Key
+
+    @classmethod
+    def of(cls, before: Arm, after: Arm, primary: Key) -> Pair:
+        """For comparable arms only; others are refused before (comparable.py)."""
+        runs = (*before.runs, *after.runs)
+        cpus = comparable.common_cpus(runs)
+        compared = measures(runs, cpus, emulated=runs[0].emulated)
+        return cls(before, after, cpus, tuple(compared), primary)
+
+    @cached_property
+    def figures(self) -> dict[Key, PairFigure]:
+        """All figures that both arms have."""
+        ours, theirs = (arm.values(self.cpus, self.measures) for arm in (self.before, self.after))
+        return {
+            key: PairFigure(self, measure, key, ours[key], theirs[key])
+            for measure in self.measures
+            for cpu in ("all", *self.cpus)
+            if (key := measure.key(cpu)) in ours and key in theirs
+        }
+
+
+def compared_figures(pair: Pair, order: Optional[Order]) -> tuple[ComparedFigure, ...]:
+    """All figures that both arms have; with an ``order`` of the boots those of a claim get interval
+    and p."""
+    found = {key: row.compared() for key, row in pair.figures.items()}
+    if order is not None:
+        found.update(_tested(pair, found, order))
+    return tuple(found.values())
+
+
+@dataclass(frozen=True)
+class PairFigure:
+    """One figure, and its value in each boot that has it."""
+
+    pair: Pair
+    measure: Measure
+    key: Key
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+
+    @property
+    def seconds(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        cpus = (self.key.cpu,) if isinstance(self.key.cpu, int) else tuple(self.pair.cpus)
+        return self.pair.before.seconds(cpus), self.pair.after.seconds(cpus)
+
+    @property
+    def known(self) -> bool:
+        """Whether every boot has it."""
+        boots = len(self.pair.before.boots), len(self.pair.after.boots)
+        return (len(self.before), len(self.after)) == boots
+
+    @property
+    def floor(self) -> float:
+        """The resolution of a run: a gap as long as the threshold, or one such gap in a share of
+        the time; 0 if it is not known."""
+        threshold = max(run.threshold_ns for run in (*self.pair.before.runs, *self.pair.after.runs))
+        if self.measure.unit == "ppm":
+            return threshold / 1e3 / max(map(max, self.seconds))
+        return threshold if self.measure.unit == "ns" else 0.0
+
+    def samples(self) -> TwoSamples:
+        if self.measure.counted:
+            return TwoSamples(self.before, self.after, self.seconds)
+        one, other = ([max(v, self.floor) for v in arm] for arm in (self.before, self.after))
+        return TwoSamples(one, other)
+
+    def compared(self) -> ComparedFigure:
+        counted = self.measure.counted
+        arms = (self.before, self.after)
+        one, other = (fmean(arm) if counted else typical(arm, self.floor) for arm in arms)
+        return ComparedFigure(
+            key=self.key,
+            unit=self.measure.unit,
+            before=one,
+            after=other,
+            ratio=one / other if other else None,
+            primary=self.key == self.pair.primary,
+            counts=self._counts() if counted and self.known else None,
+        )
+
+    def _counts(self) -> tuple[float, float]:
+        one, other = (
+            sum(rate * time for rate, time in zip(arm, times))
+            for arm, times in zip((self.before, self.after), self.seconds)
+        )
+        return round(one, 3), round(other, 3)
+
+
+def _tested(
+    pair: Pair, found: dict[Key, ComparedFigure], order: Order
+) -> dict[Key, ComparedFigure]:
+    """The endpoints of the claim that every boot has, the primary one in a test of its own."""
+    rows, longest = pair.figures, longest_gaps(pair)
+    claimed = [
+        key
+        for key, row in rows.items()
+        if row.measure in ENDPOINTS and key.name not in longest and row.known
+    ]
+    families = [[key for key in claimed if found[key].primary is own] for own in (True, False)]
+    if not pair.before.runs[0].emulated:
+        # A guard, not one of the claims.
+        guard = rows.get(throughput.KEY)
+        families.append([guard.key] if guard and guard.known else [])
+    result = {}
+    for family in families:
+        results = permutation.infer([rows[key].samples() for key in family], order)
+        for key, one in zip(family, results):
+            low, high = one.ci95
+            ends = (low, high) if math.isfinite(high) and found[key].ratio is not None else None
+            result[key] = replace(found[key], p=one.adjusted, ci95=ends, ratio_at_least=low)
+    return result
+
+
+def longest_gaps(pair: Pair) -> set[str]:
+    """The percentiles that lie within the longest gap of some run: in so short a run they only
+    repeat the longest gap, which is never claimed."""
+    runs = (*pair.before.runs, *pair.after.runs)
+    cpus = [run.cpu(number) for run in runs for number in pair.cpus]
+    return {
+        measure.name
+        for measure in pair.measures
+        if measure.beyond
+        and any(measure.beyond * cpu.runtime_ns <= (cpu.max_ns or 0.0) for cpu in cpus)
+    }
+
+
+def measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measure]:
+    """All figures that these runs have for these CPUs."""
+    result = [*ENDPOINTS, *OBSERVATIONS, *figures.sources(runs, cpus)]
+    result += figures.causes(runs, cpus)
+    result += (WORST_SECOND, MAJOR_FAULTS)
+    result += figures.printed("ns", (work.values(run, cpus) for run in runs))
+    result += figures.printed("ppm", map(figures.together, runs))
+    if comparable.same_version(comparable.oslat_version, runs):
+        result.append(OSLAT_MAX)
+    if comparable.same_version(comparable.opinion_versions, runs):
+        result += figures.printed("us", map(figures.opinions, runs))
+    if comparable.same_stress(runs):
+        result += figures.printed("1/s", map(figures.throughput, runs))
+    least = max(run.threshold_ns for run in runs)
+    below = {(GAPS, row) for row, ns in LEVELS.items() if ns < least}
+    return [m for m in result if (m.name, m.row) not in below and not (emulated and m.durations)]
