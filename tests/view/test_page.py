@@ -188,6 +188,12 @@ def plan_file(folder: Path) -> tuple[Plan, str]:
     return plan, str(path)
 
 
+def test_the_page_of_one_arm_has_the_reasons_of_a_plan(desk: Desk) -> None:
+    plan, path = plan_file(desk.folder)
+    runs = sample_runs.write(desk.folder, "tuned", 1, sample_runs.TUNED)
+    assert f"From plan {plan.id}" in desk.page(*runs, "--plan", path).text
+
+
 def test_every_setting_of_a_plan_has_its_reason(desk: Desk) -> None:
     plan, path = plan_file(desk.folder)
     page = desk.page(*sample_runs.arms(desk.folder, boots=1), "--plan", path)

@@ -5,7 +5,7 @@ from lowlat.fleet.claim import FleetReport
 from lowlat.report import wording
 from lowlat.report.tables import Table
 from lowlat.view import html, method
-from lowlat.view.contents import VERDICTS, Opening, facts
+from lowlat.view.opening import VERDICTS, Opening, facts
 from lowlat.view.plot import forest_plot
 
 #: The most hosts in the drawing, those with the least gain; the table has all.

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report for programs: ``lowlat.report/1``, or ``lowlat.comparison/1`` for several arms."""
+"""The report for programs: ``lowlat.report/1``, ``lowlat.comparison/1`` for several arms, or
+``lowlat.description/1`` for one arm by itself."""
 
 import json
 from dataclasses import asdict
 
-from lowlat.base.typed_json import encode
-from lowlat.report import comparison
+from lowlat.base.typed_json import encode, encode_fields
+from lowlat.report import comparison, description
 from lowlat.report.build import SCHEMA, Report
 from lowlat.report.comparison import Comparison
+from lowlat.report.description import Description
 from lowlat.report.measure import Key
 from lowlat.report.pair import ComparedFigure
 
@@ -15,7 +17,7 @@ from lowlat.report.pair import ComparedFigure
 def render(found: Comparison) -> str:
     """Indented JSON, the schema key first: one report unchanged, or several, each with the arm's
     name."""
-    whole = document(found.reports[0])
+    whole = described(found.described) if found.described else document(found.reports[0])
     if found.several:
         arms = [{"name": report.name, "report": document(report)} for report in found.reports]
         whole = {"schema": comparison.SCHEMA, "first": found.first, "arms": arms}
@@ -46,3 +48,12 @@ def _figure(one: ComparedFigure) -> dict[str, object]:
     fields = asdict(one)
     key: Key = fields.pop("key")
     return {"name": key.text, "unit": one.unit, "cpu": key.cpu, **fields}
+
+
+def described(found: Description) -> dict[str, object]:
+    """The document ``lowlat.description/1``."""
+    figures = [
+        {"name": one.key.text, "unit": one.unit, "cpu": one.key.cpu, "value": one.value}
+        for one in found.figures
+    ]
+    return {"schema": description.SCHEMA, **encode_fields(found), "figures": figures}

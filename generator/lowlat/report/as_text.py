@@ -2,15 +2,14 @@
 """The report as text: the finding first, then tables, then notes; for a terminal, or for a ticket
 as GitHub-flavoured Markdown."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Callable
 
 from lowlat.base.encode import markdown
 from lowlat.base.terminal import plain
-from lowlat.report import description, summary
+from lowlat.report import summary
 from lowlat.report.comparison import Comparison
-from lowlat.report.description import Description
 from lowlat.report.tables import Table
 
 _FIRST = 36
@@ -55,26 +54,12 @@ TEXT = Form(plain, aligned, "{}", "Not in effect: {}", "Note: {}")
 MARKDOWN = Form(markdown, _ruled, "**{}**", "- **Not in effect:** {}", "- {}")
 
 
-def described(found: Description, form: Form = TEXT) -> str:
-    """The text of runs of one arm, without a comparison."""
-    tables = description.tables(found)
-    notes = found.kernels, *found.flags
-    return _written(form, "{} ({}).".format(*description.finding(found)), tables, (), notes)
-
-
 def render(found: Comparison, form: Form = TEXT) -> str:
     """The report of one arm, or of all of them in one table; the first line is the finding."""
-    tables, missing = summary.shown(found), summary.missing(found)
-    notes = *summary.kernels(found), *summary.notes(found)
-    return _written(form, summary.headline(found), tables, missing, notes)
-
-
-def _written(
-    form: Form, finding: str, tables: Iterable[Table], missing: Iterable[str], notes: Iterable[str]
-) -> str:
-    lines = [form.finding.format(form.encode(finding)), ""]
-    for table in tables:
+    lines = [form.finding.format(form.encode(summary.headline(found))), ""]
+    for table in summary.shown(found):
         lines += [*form.table(table), ""]
-    lines += [form.missing.format(form.encode(text)) for text in missing]
+    lines += [form.missing.format(form.encode(text)) for text in summary.missing(found)]
+    notes = *summary.kernels(found), *summary.notes(found)
     lines += [form.note.format(form.encode(text)) for text in notes]
     return "\n".join(lines).rstrip() + "\n"

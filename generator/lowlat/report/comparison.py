@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Several arms against the first: set-ups, profiles, or one parameter left out at a time."""
+"""Several arms against the first: set-ups, profiles, or one parameter left out at a time; or one
+arm by itself."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +9,7 @@ from typing import Optional
 from lowlat.report import primary, verdict
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report, build
+from lowlat.report.description import Description, describe
 from lowlat.report.stats import permutation
 from lowlat.report.stats.permutation import ENOUGH_BOOTS
 from lowlat.report.stats.samples import ALPHA
@@ -25,10 +27,11 @@ _MOST = 20
 class Comparison:
     """The arms, and a report of each one except the first, the reference. If there are several, the
     p of each primary endpoint is adjusted for their number, and the verdicts follow; all else in a
-    report depends on its own arm alone."""
+    report depends on its own arm alone. A single arm has no report and is ``described``."""
 
     arms: tuple[Arm, ...]
     reports: tuple[Report, ...]
+    described: Optional[Description] = None
 
     @property
     def first(self) -> str:
@@ -40,7 +43,10 @@ class Comparison:
 
 
 def compare(*arms: Arm) -> Comparison:
-    """Build a report for each arm except the first, all about the same endpoint."""
+    """Build a report for each arm except the first, all about the same endpoint. Raises Refused if
+    a single arm has no CPU that was measured in all runs."""
+    if len(arms) == 1:
+        return Comparison(arms, (), describe(arms[0]))
     name, why = primary.chosen([run for arm in arms for run in arm.runs])
     reports = [build(arms[0], after, name) for after in arms[1:]]
     if why:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The summary of all arms: for one arm its report, for several one table, in which the first arm is
-the reference of the others."""
+the reference of the others; for an arm by itself its figures."""
 
 from collections.abc import Iterator
 
 from lowlat.model.endpoint import NOISE
-from lowlat.report import description, wording
+from lowlat.report import arm_tables, wording
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
+from lowlat.report.description import describe
 from lowlat.report.endpoint import SUBJECTS
 from lowlat.report.measure import Subject
 from lowlat.report.tables import Table, by_class, longest_gaps, parts_of, tables, with_rows
@@ -23,6 +24,8 @@ _BRIEF = (0, 2, 4, 5)
 
 def headline(found: Comparison) -> str:
     """The finding in one sentence."""
+    if found.described:
+        return "{} ({}).".format(*arm_tables.finding(found.described))
     if not found.several:
         return wording.headline(found.reports[0])
     told = map(_told, found.reports) if len(found.reports) <= _FEW else _counted(found)
@@ -55,6 +58,8 @@ def _counted(found: Comparison) -> Iterator[str]:
 
 def shown(found: Comparison, *, brief: bool = False) -> tuple[Table, ...]:
     """All tables of one arm, or the common ones of several."""
+    if found.described:
+        return arm_tables.tables(found.described)
     if not found.several:
         return tables(found.reports[0])
     whole = table(found)
@@ -90,6 +95,8 @@ def _row(report: Report) -> tuple[str, ...]:
 
 def notes(found: Comparison) -> Iterator[str]:
     """Notes on the arms that the headline lacks; the same note on several arms is one sentence."""
+    if found.described:
+        yield from found.described.flags
     flags: dict[str, list[str]] = {}
     for report in found.reports:
         told = found.several and report.verdict not in (REDUCED, INCREASED)
@@ -111,8 +118,8 @@ def parts(found: Comparison, name: str, kind: str) -> dict[str, float]:
         for row in parts_of(report, kind)
         if name in (found.first, report.name)
     }
-    alone = (arm for arm in found.arms if arm.name == name)
-    return compared or dict(description.parts_of(description.describe(next(alone)), kind))
+    own = next(arm for arm in found.arms if arm.name == name)
+    return compared or (found.described or describe(own)).parts(kind)
 
 
 def kernels(found: Comparison) -> Iterator[str]:

@@ -91,11 +91,11 @@ def _tell(path: Path) -> None:
         from lowlat.measure.run_file import read_run
         from lowlat.report import as_text
         from lowlat.report.arm import Arm
-        from lowlat.report.description import describe
+        from lowlat.report.comparison import compare
 
         with suppress(Refused):
             run = read_run(path)
-            say(as_text.described(describe(Arm(run.label, (run,)))))
+            say(as_text.render(compare(Arm(run.label, (run,)))))
     finally:
         say(str(path))
 

@@ -11,13 +11,12 @@ from pathlib import Path
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import say
 from lowlat.measure.run_file import read_run
-from lowlat.report import as_json, as_text, comparison, description, gate, in_effect
+from lowlat.report import comparison, gate, in_effect
 from lowlat.report.arm import Arm, named
 from lowlat.report.comparison import compare
-from lowlat.report.description import describe
 from lowlat.report.verdict import REFUSED
 from lowlat.verbs import report_output
-from lowlat.verbs.report_output import ReportArguments
+from lowlat.verbs.report_output import FORMS, ReportArguments
 from lowlat.view import screen
 
 #: The first two arms; further arms have the user's names.
@@ -33,43 +32,25 @@ def main(args: ReportArguments) -> int:
     if not args.before:
         hint = "name those to describe, or those before the change"
         raise Refused("report: the runs are missing", hint=hint)
-    if not (args.against or args.arm):
-        return _described(args)
+    _check_compared(args)
     found = compare(*_arms(args))
     gate.check_names(gates, found)
     written = report_output.write(args, found)
-    if args.json:
-        sys.stdout.write(as_json.render(found))
-    elif args.markdown:
-        sys.stdout.write(as_text.render(found, as_text.MARKDOWN))
-    else:
-        sys.stdout.write(screen.render(found))
-        for line in written:
-            say(line)
+    forms = [form for name, form in FORMS.items() if getattr(args, name)]
+    sys.stdout.write((forms or [screen.render])[0](found))
+    for line in written if not forms else ():
+        say(line)
     gate.check(gates, found)
     return 1 if any(report.verdict == REFUSED for report in found.reports) else 0
 
 
-def _described(args: ReportArguments) -> int:
+def _check_compared(args: ReportArguments) -> None:
+    """Raises Refused if an option needs a comparison and there is none."""
     given = {"--require": args.require, "--verify": args.verify}
     only = [name for name, value in given.items() if value]
-    if only:
+    if only and not (args.against or args.arm):
         hint = "add those after the change: --against AFTER"
         raise Refused(f"report: {only[0]}: two sets of runs are needed", hint=hint)
-    _check_apart([(_BEFORE, args.before)])
-    runs = tuple(map(read_run, args.before))
-    arm = Arm(named(args.before[0].name, runs), runs)
-    found = describe(arm)
-    written = report_output.write_alone(args, arm, found)
-    if args.json:
-        sys.stdout.write(description.as_json(found))
-    elif args.markdown:
-        sys.stdout.write(as_text.described(found, as_text.MARKDOWN))
-    else:
-        sys.stdout.write(as_text.described(found))
-        for line in written:
-            say(line)
-    return 0
 
 
 def _arms(args: ReportArguments) -> list[Arm]:
@@ -84,9 +65,11 @@ def _arms(args: ReportArguments) -> list[Arm]:
 
 
 def _labelled(arms: list[Arm]) -> list[Arm]:
-    """The first two arms renamed after their runs' labels, if these distinguish all arms."""
-    roles = (_BEFORE, _AFTER)
-    names = [named(arm.name, arm.runs) if arm.name in roles else arm.name for arm in arms]
+    """The first two arms renamed after their runs' labels, if these distinguish all arms; an arm by
+    itself is else named after its first file."""
+    first = _BEFORE if len(arms) > 1 else arms[0].runs[0].path.name
+    roles = {_BEFORE: first, _AFTER: _AFTER}
+    names = [named(roles[arm.name], arm.runs) if arm.name in roles else arm.name for arm in arms]
     if len(set(names)) < len(names):
         return arms
     return [replace(arm, name=name) for arm, name in zip(arms, names)]

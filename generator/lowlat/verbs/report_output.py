@@ -2,11 +2,12 @@
 """The files that ``report`` writes beside its output: ``--html``, ``--csv``, and ``--open``."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Optional, Union
+from typing import Callable, Optional, Union
 
 from lowlat.base import files, process
 from lowlat.base.arguments import flag, option, positional
@@ -16,9 +17,9 @@ from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.plan import Plan
 from lowlat.plan import store
+from lowlat.report import as_json, as_text
 from lowlat.report.arm import Arm
 from lowlat.report.comparison import Comparison
-from lowlat.report.description import Description
 from lowlat.view.arm import Group
 from lowlat.view.contents import endpoint_data
 from lowlat.view.plot.figure import Data, csv_text
@@ -58,6 +59,13 @@ class ReportArguments:
     plan: Optional[str] = option("FILE", "the plan of the runs after; the page shows its reasons")
 
 
+#: The forms for standard output, by the name of their option; without one it is a screen.
+FORMS: Mapping[str, Callable[[Comparison], str]] = {
+    "json": as_json.render,
+    "markdown": partial(as_text.render, form=as_text.MARKDOWN),
+}
+
+
 def check(args: ReportArguments) -> None:
     """Raises Refused if options contradict each other."""
     if args.open and (args.json or args.markdown):
@@ -90,25 +98,8 @@ def write(args: ReportArguments, found: Comparison) -> tuple[str, ...]:
         # Imported late: only a page needs templates.
         from lowlat.view.html import render
 
-        plan = store.read(args.plan, Root()) if args.plan else _stored(found.arms[1])
+        plan = store.read(args.plan, Root()) if args.plan else _stored(found.arms[1:2])
         told.append(_page(args, render(Group("", found, plan))))
-    return tuple(told)
-
-
-def write_alone(args: ReportArguments, arm: Arm, found: Description) -> tuple[str, ...]:
-    """Write the requested files on a single arm, as write() does."""
-    told = []
-    if args.csv:
-        rows = [
-            (found.label, *(one.key.text, one.unit, str(one.key.cpu)), one.value)
-            for one in found.figures
-        ]
-        data = Data("figures.csv", ("arm", "name", "unit", "cpu", "value"), rows)
-        told.append(_table(args.csv, data))
-    if args.html or args.open:
-        from lowlat.view.html import render_arm
-
-        told.append(_page(args, render_arm(arm, found)))
     return tuple(told)
 
 
@@ -123,11 +114,12 @@ def _table(out: str, data: Data) -> str:
     return f"Table: {out}"
 
 
-def _stored(after: Arm) -> Optional[Plan]:
+def _stored(after: Sequence[Arm]) -> Optional[Plan]:
     """The plan applied on this machine, if the runs after were booted with it."""
     with suppress(Refused):
         plan = store.read(None, Root())
-        return plan if any(cmdline.marker(run.cmdline) == plan.id for run in after.runs) else None
+        lines = (run.cmdline for arm in after for run in arm.runs)
+        return plan if any(cmdline.marker(line) == plan.id for line in lines) else None
     return None
 
 

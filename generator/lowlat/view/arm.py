@@ -39,12 +39,12 @@ class Group:
     plan: Optional[Plan] = None
 
 
-def view_arms(arms: Sequence[Arm]) -> tuple[ViewArm, ...]:
-    """The first arms, as many as there are distinct looks."""
+def _view_arms(arms: Sequence[Arm]) -> tuple[ViewArm, ...]:
+    """The first arms, as many as there are distinct looks; an arm by itself looks as one after."""
     # Times in the same format (ISO 8601, UTC) sort as text.
     return tuple(
         ViewArm(arm.name, kind, tuple(sorted(arm.runs, key=lambda run: run.started)))
-        for arm, kind in zip(arms, _KINDS)
+        for arm, kind in zip(arms, _KINDS if len(arms) > 1 else _KINDS[1:])
     )
 
 
@@ -52,7 +52,7 @@ def drawn(found: Comparison) -> tuple[ViewArm, ...]:
     """The first arm and those compared with it; of many, those that differ most from it."""
     known = [report for report in found.reports if report.verdict != REFUSED]
     kept = {report.name for report in sorted(known, key=_apart, reverse=True)[: len(_KINDS) - 1]}
-    return view_arms([arm for arm in found.arms if arm.name in {found.first, *kept}])
+    return _view_arms([arm for arm in found.arms if arm.name in {found.first, *kept}])
 
 
 def _apart(report: Report) -> float:
@@ -64,7 +64,7 @@ def _apart(report: Report) -> float:
 
 def emulated(found: Comparison) -> bool:
     """Whether some runs were made under emulation, so that durations mean nothing."""
-    return any(report.emulated for report in found.reports)
+    return any(one.emulated for one in (found.described, *found.reports) if one)
 
 
 def quietest(found: Comparison) -> int:
@@ -75,16 +75,21 @@ def quietest(found: Comparison) -> int:
 
 def common_cpus(found: Comparison) -> CpuSet:
     """The CPUs for which every comparable arm has figures."""
+    if found.described:
+        return found.described.cpus
     known = [report.cpus for report in found.reports if report.verdict != REFUSED]
     return reduce(and_, known) if known else CpuSet()
 
 
 def noisiest(found: Comparison, most: int) -> CpuSet:
     """The common CPUs with the greatest primary figures after, at most ``most`` of them."""
-    worst = dict.fromkeys(common_cpus(found), 0.0)
-    for report in found.reports:
-        name = report.primary.name if report.primary else ""
-        for cpu in worst:
-            end = report.get(name, cpu)
-            worst[cpu] = max(worst[cpu], end.after if end else 0.0)
+    worst = {cpu: _primary(found, cpu) for cpu in common_cpus(found)}
     return CpuSet.of(sorted(worst, key=worst.__getitem__, reverse=True)[:most])
+
+
+def _primary(found: Comparison, cpu: int) -> float:
+    """The greatest primary figure of a CPU after, 0 if unknown."""
+    if found.described:
+        return found.described.get(found.described.primary, cpu) or 0.0
+    ends = (report.get(report.primary.name, cpu) for report in found.reports if report.primary)
+    return max((end.after for end in ends if end), default=0.0)

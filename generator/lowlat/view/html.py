@@ -11,23 +11,16 @@ from markupsafe import Markup
 from lowlat import __version__
 from lowlat.base import encode, resources
 from lowlat.draw import text
-from lowlat.report.arm import Arm
-from lowlat.report.description import Description
 from lowlat.report.wording import number
-from lowlat.view import settings, single
+from lowlat.view import settings
 from lowlat.view.arm import Group
 from lowlat.view.contents import tell
 from lowlat.view.plot import axis
 
 
 def render(group: Group) -> str:
-    """The page of a comparison."""
+    """The page of a comparison, or of one arm by itself."""
     return filled("page.html.j2", [tell(group)], group.found.first)
-
-
-def render_arm(arm: Arm, found: Description) -> str:
-    """The page of one arm by itself, with its description."""
-    return filled("page.html.j2", [single.tell(arm, found)], arm.name)
 
 
 def render_groups(title: str, groups: Sequence[Group]) -> str:

@@ -66,7 +66,7 @@ def about(found: Comparison) -> dict[str, object]:
             untested.setdefault(report.why, []).append(report.name)
     every = len(found.reports)
     return {
-        "compared": True,
+        "compared": bool(found.reports),
         "subject": summary.subject(found).name,
         "tested": every - sum(map(len, untested.values())),
         "untested": [(why, own if len(own) < every else []) for why, own in untested.items()],

@@ -32,6 +32,8 @@ def steps(
 ) -> tuple[NextStep, ...]:
     """The next steps after the report of the quietest arm; ``cause`` ("class: cause") is the
     largest remaining cause of noise, None if unknown."""
+    if not found.reports:
+        return _for_single_arm(cause)
     report = found.reports[quietest(found)]
     where = f" in {report.name}" if found.several else ""
     return (
@@ -44,8 +46,7 @@ def steps(
     )
 
 
-def alone(cause: Optional[str]) -> tuple[NextStep, ...]:
-    """The next steps after runs without a comparison."""
+def _for_single_arm(cause: Optional[str]) -> tuple[NextStep, ...]:
     why = "Only runs with a setting and runs without it, in turn, show what it changes."
     return (*(_remedy(cause, "") if cause else ()), NextStep(why, "lowlat-gen tune --dry-run"))
 

@@ -47,6 +47,8 @@ _NAME = 12
 
 def render(found: Comparison) -> str:
     """The whole report for standard output, be it a terminal or not."""
+    if found.described:
+        return as_text.render(found)
     watched = sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
     if watched and find_spec("rich") is not None:
         return _rich(found)

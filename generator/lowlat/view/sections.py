@@ -9,7 +9,7 @@ from typing import Callable
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Comb
-from lowlat.report import summary, tables
+from lowlat.report import arm_tables, summary, tables
 from lowlat.report.comparison import Comparison
 from lowlat.report.endpoint import DRAWN, INTERRUPTS
 from lowlat.report.figures import CAUSES
@@ -69,14 +69,17 @@ def of_comparison(found: Comparison, names: Iterable[str]) -> Iterator[Section]:
     worst, rows = noisiest(found, _MOST_CPUS), partial(summary.parts, found)
     measured = RunsShown(arms, common_cpus(found), worst, rows, timed)
     stated = with_rows([costs.stated(names)])
-    done = (tables.throughput(found.reports), costs.power(arms)) if timed else ()
+    lost = [tables.throughput(found.reports)] if found.reports else []
+    done = (*lost, costs.power(arms)) if timed else ()
     spent = Section("costs", tables=with_rows(done), words=stated)
-    every = (_figures(found), *of_runs(measured), spent)
+    every = (_figures(found), *_of_runs(measured), spent)
     return (section for section in every if not section.empty)
 
 
 def _figures(found: Comparison) -> Section:
     # Without the parts of the noise, which a drawing shows.
+    if found.described:
+        return Section("figures", tables=arm_tables.tables(found.described, parts=False))
     if not found.several:
         return Section("figures", tables=tables.figures(found.reports[0], parts=False))
     folds = (
@@ -87,7 +90,7 @@ def _figures(found: Comparison) -> Section:
     return Section("figures", tables=summary.shown(found), folds=tuple(folds))
 
 
-def of_runs(found: RunsShown) -> Iterator[Section]:
+def _of_runs(found: RunsShown) -> Iterator[Section]:
     """The sections on the runs of one or more arms; some may be empty."""
     arms, cpus = found.arms, found.cpus
     if cpus:
@@ -105,7 +108,7 @@ def of_runs(found: RunsShown) -> Iterator[Section]:
 def _over_time(found: RunsShown) -> Section:
     inside = [time_series.NOISE, time_series.INTERRUPTS][0 if found.timed else 1 :]
     figures = [f for one in inside for f in time_series.figures(found.arms, found.cpus, one)]
-    by_run = [one for one in DRAWN if one.counted is not found.timed]
+    by_run = [one for one in DRAWN if one.durations is found.timed]
     figures += [f for one in by_run for f in run_series.figure(found.arms, found.cpus, one)]
     for cpu in found.shown if found.timed else ():
         figures += time_series.figures(found.arms, CpuSet.of([cpu]), time_series.pace_of(cpu))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The first screen of a page: the finding with its numbers, and where and when it was measured."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from lowlat.model.run import Run
+from lowlat.report import arm_tables, summary, wording
+from lowlat.report.comparison import Comparison
+from lowlat.report.description import Description
+from lowlat.report.endpoint import DRAWN, SUBJECTS
+from lowlat.report.measure import size
+from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
+from lowlat.report.wording import in_counts, number, per, values
+from lowlat.view.arm import noisiest, quietest
+from lowlat.view.plot import forest_plot
+from lowlat.view.plot.figure import Figure
+
+#: A page draws this many single CPUs of one arm, the noisiest.
+_MOST_CPUS = 12
+
+VERDICTS = {
+    REDUCED: "Reduced",
+    INCREASED: "Increased",
+    UNCHANGED: "No measurable change",
+    DESCRIPTIVE: "Described, not tested",
+    REFUSED: "Not comparable",
+}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A figure in large print: its arm, and the class that sets its colour."""
+
+    name: str
+    kind: str
+    value: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Opening:
+    """``badge`` is the verdict in two words, ``verdict`` its class in the style sheet; ``basis`` is
+    the headline's basis; ``facts`` are the host, the processor, the kernel and the dates."""
+
+    verdict: str
+    badge: str
+    headline: str
+    basis: str
+    numbers: tuple[Number, ...]
+    figures: tuple[Figure, ...]
+    facts: tuple[str, ...]
+
+
+def opening(found: Comparison) -> Opening:
+    if found.described:
+        return _of_arm(found, found.described)
+    report = found.reports[quietest(found)]
+    headline, basis = summary.headline(found), ""
+    if not found.several:
+        # The finding's basis is too long for the large font.
+        headline, basis = wording.finding(report)
+    return Opening(
+        verdict="several" if found.several else report.verdict,
+        badge=f"{len(found.arms)} arms" if found.several else VERDICTS[report.verdict],
+        headline=headline,
+        basis=basis,
+        numbers=tuple(numbers(found)),
+        figures=forest_plot.figure(found),
+        facts=_facts(found),
+    )
+
+
+def _of_arm(found: Comparison, one: Description) -> Opening:
+    headline, basis = arm_tables.finding(one)
+    drawn = {cpu: one.get(one.primary, cpu) or 0.0 for cpu in noisiest(found, _MOST_CPUS)}
+    return Opening(
+        verdict="several" if one.complete and one.valid else "refused",
+        badge=f"{one.runs} run{'s' if one.runs > 1 else ''}",
+        headline=f"{headline}.",
+        basis=basis,
+        numbers=tuple(_numbers_of_arm(one)),
+        figures=forest_plot.of_cpus(drawn, SUBJECTS[one.primary]),
+        facts=_facts(found),
+    )
+
+
+def _numbers_of_arm(found: Description) -> Iterator[Number]:
+    for one in DRAWN:
+        if (value := found.by_key.get(one.key())) is not None:
+            of, shown = one.subject, number(value / size(one.unit))
+            yield Number(of.name.lower(), "after", shown, of.each)
+
+
+def _facts(found: Comparison) -> tuple[str, ...]:
+    return tuple(filter(None, facts([run for arm in found.arms for run in arm.runs])))
+
+
+def numbers(found: Comparison) -> Iterator[Number]:
+    """The verdict's figure, for the first arm and for the quietest other arm."""
+    best = found.reports[quietest(found)]
+    end = best.primary
+    if end:
+        each = SUBJECTS[end.name].each
+        unit = f"interrupts {each}" if end.unit == "1/s" else each
+        if in_counts(end, best):
+            unit = f"interrupts on each CPU {per(end, best)}"
+        one, other = values(end, best)
+        yield Number(found.first, "before", one, unit)
+        yield Number(best.name, "after", other, unit)
+
+
+def facts(runs: Sequence[Run]) -> Iterator[str]:
+    """Where and when the runs were made, "" if unknown; if runs differ, all values are listed."""
+    yield _listed(run.host.name for run in runs)
+    yield _listed(run.host.processor or run.host.arch for run in runs)
+    yield _listed(run.kernel_words for run in runs)
+    days = sorted({run.started[:10] for run in runs})
+    seconds = _listed(f"{run.duration_s:g} s" for run in runs)
+    count = f"{len(runs)} run{'s' if len(runs) > 1 else ''} of {seconds}"
+    yield f"{count}, {' to '.join(dict.fromkeys((days[0], days[-1])))}"
+
+
+def _listed(values: Iterable[str]) -> str:
+    return " | ".join(dict.fromkeys(values))
