@@ -16,7 +16,7 @@ from lowlat.verbs.arguments import add_arguments, filled
 
 
 @dataclass(frozen=True)
-class Inner:
+class Nested:
     name: str = option("N", "", "a")
     dry_run: bool = flag("")
 
@@ -24,7 +24,7 @@ class Inner:
 @dataclass(frozen=True)
 class Asked:
     what: Optional[str] = positional("W", "", nargs="?")
-    inner: Inner = Inner()
+    inner: Nested = Nested()
     again: tuple[str, ...] = option("X", "", ())
     out: Optional[Path] = option("F", "")
     count: int = option("N", "", 3)
@@ -43,7 +43,7 @@ def test_nothing_given_is_the_default() -> None:
 def test_every_kind_of_argument_arrives_as_its_type() -> None:
     words = ("it", "--name", "b", "--dry-run", "--again", "x", "--again", "y")
     assert parsed(*words, "--out", "/f", "--count", "5") == Asked(
-        "it", Inner("b", True), ("x", "y"), Path("/f"), 5
+        "it", Nested("b", True), ("x", "y"), Path("/f"), 5
     )
 
 

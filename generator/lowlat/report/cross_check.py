@@ -1,40 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The cross-checks: other programs that measure the same CPUs, one row each."""
+"""What a report shows of the cross-checks: other programs that measure the same CPUs."""
 
-from dataclasses import dataclass
-
+from lowlat.measure.tools.known import KNOWN, CrossCheck
 from lowlat.report.measure import Endpoint, TableSection
 
-
-@dataclass(frozen=True)
-class CrossCheck:
-    """A program as a run names it, its command, and the title of a column if it tells the longest
-    time of each CPU."""
-
-    tool: str
-    command: str
-    column: str = ""
-
-    @property
-    def longest(self) -> Endpoint:
-        return Endpoint(
-            f"{self.tool}_max_us",
-            "us",
-            pool=max,
-            section=TableSection.CROSS_CHECK,
-            title=f"{self.command} maximum of any CPU, us",
-            column=self.column,
-        )
-
-
-OSLAT = CrossCheck("oslat", "oslat", "oslat max, us")
-
-CROSS_CHECKS = (
-    OSLAT,
-    CrossCheck("cyclictest", "cyclictest"),
-    CrossCheck("osnoise", "rtla osnoise"),
-    CrossCheck("timerlat", "rtla timerlat"),
-)
+#: By tool that tells the longest time of each CPU: the title of its column.
+_COLUMNS = {"oslat": "oslat max, us"}
 
 #: The beginnings of the harness's notes on one that is missing or failed.
-NOTES = tuple({f"{word} " for one in CROSS_CHECKS for word in (one.tool, one.command.split()[0])})
+NOTES = tuple({f"{word} " for one in KNOWN.second_opinions for word in (one.name, one.program)})
+
+
+def _longest(check: CrossCheck) -> Endpoint:
+    command = check.name if check.name == check.program else f"{check.program} {check.name}"
+    return Endpoint(
+        f"{check.name}_max_us",
+        "us",
+        pool=max,
+        section=TableSection.CROSS_CHECK,
+        title=f"{command} maximum of any CPU, us",
+        column=_COLUMNS.get(check.name, ""),
+    )
+
+
+#: By tool: the longest time of any CPU.
+LONGEST = {check.name: _longest(check) for check in KNOWN.second_opinions}

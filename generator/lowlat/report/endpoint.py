@@ -8,7 +8,7 @@ from typing import Callable, Optional
 
 from lowlat.model.endpoint import NOISE, WAKEUP
 from lowlat.model.run import CpuRun
-from lowlat.report.cross_check import CROSS_CHECKS, OSLAT
+from lowlat.report.cross_check import LONGEST
 from lowlat.report.measure import Endpoint, Subject, TableSection
 
 INTERRUPTS = "interrupts_per_s"
@@ -173,9 +173,9 @@ MAJOR_FAULTS = Endpoint(
 )
 
 #: From oslat's own output.
-OSLAT_MAX = OSLAT.longest
+OSLAT_MAX = LONGEST["oslat"]
 
-_ALL = (*_OF_CPUS, WORST_SECOND, MAJOR_FAULTS, *(one.longest for one in CROSS_CHECKS))
+_ALL = (*_OF_CPUS, WORST_SECOND, MAJOR_FAULTS, *LONGEST.values())
 
 #: The endpoints of a claim, and the figures of a CPU that are shown beside them, never claimed.
 ENDPOINTS = tuple(one for one in _OF_CPUS if one.claimed)
