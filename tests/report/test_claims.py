@@ -50,8 +50,8 @@ def test_at_most_6_percent_false_claims_and_94_percent_coverage(
     name: tuple[str, str, tuple[int, int]],
 ) -> None:
     cell = next(one for one in cells() if (one.name, one.order, one.boots) == name)
-    found = judge(cell, 300, 1)
-    assert found is not None and found.good(cell), found
+    judged = judge(cell, 300, 1)
+    assert judged is not None and judged.good(cell), judged
 
 
 def test_cells_without_turns_get_no_verdict() -> None:
@@ -61,10 +61,10 @@ def test_cells_without_turns_get_no_verdict() -> None:
 @pytest.mark.proof
 def test_every_cell() -> None:
     every = cells()
-    found = _judged(range(len(every)))
-    bad = [(cell, one) for cell, one in zip(every, found) if one and not one.good(cell)]
+    judged = _judged(range(len(every)))
+    bad = [(cell, one) for cell, one in zip(every, judged) if one and not one.good(cell)]
     if out := os.environ.get("LOWLAT_CLAIMS"):
-        Path(out).write_text("\n".join(_document(every, found)) + "\n")
+        Path(out).write_text("\n".join(_document(every, judged)) + "\n")
     assert not bad
 
 
@@ -144,16 +144,16 @@ def test_as_many_boots_as_it_asks_for_find_the_change(spread: float) -> None:
 def _found_with(boots: int, spread: float) -> float:
     """The share of campaigns in which a fall by a fifth is found."""
     cell = Cell("", (boots, boots), "AB", lognormal(spread, 1.25), lognormal(spread), truth=1.25)
-    found = judge(cell, 200, 20)
-    assert found is not None
-    return found.found
+    judged = judge(cell, 200, 20)
+    assert judged is not None
+    return judged.found
 
 
 def test_a_fall_by_a_fifth_is_found_where_boots_are_alike() -> None:
     own = recorded(RECORDED["boots like those of a rehearsal"])
     fell = recorded([0.8 * boot for boot in RECORDED["boots like those of a rehearsal"]])
-    found = judge(Cell("", (5, 5), "ABBA", own, fell, truth=1.25), 200, 1)
-    assert found is not None and found.found >= POWER
+    judged = judge(Cell("", (5, 5), "ABBA", own, fell, truth=1.25), 200, 1)
+    assert judged is not None and judged.found >= POWER
 
 
 @pytest.mark.parametrize(

@@ -50,10 +50,11 @@ def test_one_run_is_described(bench: ReportBench) -> None:
 
 def test_the_description_in_json_and_markdown(bench: ReportBench) -> None:
     (file,) = bench.runs("x", traced("quiet", complete=False, problems=["interrupted"]))
-    found = json.loads(bench.call(file, "--json")[1])
-    assert (found["schema"], found["label"], found["runs"]) == ("lowlat.description/1", "quiet", 1)
-    assert (found["complete"], found["flags"]) == (False, ["interrupted"])
-    figures = {(one["name"], one["cpu"]): one["value"] for one in found["figures"]}
+    described = json.loads(bench.call(file, "--json")[1])
+    named = (described["schema"], described["label"], described["runs"])
+    assert named == ("lowlat.description/1", "quiet", 1)
+    assert (described["complete"], described["flags"]) == (False, ["interrupted"])
+    figures = {(one["name"], one["cpu"]): one["value"] for one in described["figures"]}
     assert figures["noise_ppm", 2] == figures["noise_ppm", "all"] == pytest.approx(1200.0)
     assert figures["cause_ppm@irq: local_timer", "all"] == pytest.approx(200.0)
     assert figures["cause_per_s@irq: local_timer", 3] == pytest.approx(100.0)
@@ -72,8 +73,8 @@ def test_interrupts_of_other_cpus_are_interrupts_and_what_nobody_traced_has_no_c
     """The format of the kernel's osnoise tracer."""
     causes = [*TRACED, cause("ipi", "IPI reschedule", 5, 1_000_000)]
     run = document("quiet", 0, cpus=[cpu_run(2, 1.0, causes=causes)])
-    found = json.loads(bench.call(*bench.runs("x", run), "--json")[1])
-    figures = {(one["name"], one["cpu"]): one["value"] for one in found["figures"]}
+    described = json.loads(bench.call(*bench.runs("x", run), "--json")[1])
+    figures = {(one["name"], one["cpu"]): one["value"] for one in described["figures"]}
     assert figures["osnoise_ppm@IRQ", 2] == pytest.approx(25e6 / 120e9 * 1e6)
     assert figures["osnoise_per_s@IRQ", 2] == pytest.approx(12_005 / 120)
     assert figures["osnoise_per_s@HW", 2] == figures["osnoise_ppm@NMI", 2] == 0
@@ -99,8 +100,8 @@ def test_the_worst_second_is_the_noisiest_step_by_its_length(
     series = {"noise_ns": noise_ns, "gaps": [1, 1, 1], "interrupts": None}
     cpus = [cpu_run(2, 1.0, series=series)]
     run = document("quiet", 0, cpus=cpus, series={"ends_s": [1.0, 2.0, 4.0]})
-    found = json.loads(bench.call(*bench.runs("x", run), "--json")[1])
-    figures = {(one["name"], one["cpu"]): one["value"] for one in found["figures"]}
+    described = json.loads(bench.call(*bench.runs("x", run), "--json")[1])
+    figures = {(one["name"], one["cpu"]): one["value"] for one in described["figures"]}
     assert figures["worst_second_ppm", 2] == figures["worst_second_ppm", "all"] == worst
 
 
@@ -114,10 +115,10 @@ def test_the_longest_gaps_have_their_causes_in_order_with_their_times(bench: Rep
     run = document("quiet", 0, cpus=[cpu_run(2, 1.0, longest=gaps, causes=TRACED)])
     run["host"] = {"sets": {"feed": "2", "engine": "3"}}
     (file,) = bench.runs("x", run)
-    found = json.loads(bench.call(file, "--json")[1])
-    assert [one["begin_s"] for one in found["longest_gaps"]] == [2.0, 1.5, 1.0]
-    assert found["longest_gaps"][0]["chain"] == chain
-    assert found["sets"] == {"feed": "2", "engine": "3"}
+    described = json.loads(bench.call(file, "--json")[1])
+    assert [one["begin_s"] for one in described["longest_gaps"]] == [2.0, 1.5, 1.0]
+    assert described["longest_gaps"][0]["chain"] == chain
+    assert described["sets"] == {"feed": "2", "engine": "3"}
     lines = bench.call(file)[1].splitlines()
     at = next(n for n, line in enumerate(lines) if line.startswith("quiet, CPU 2 feed at 2.000 s"))
     assert lines[at].split()[-1] == "70.0"
@@ -171,8 +172,8 @@ def test_causes_are_in_every_form_of_a_comparison(bench: ReportBench) -> None:
     before = arm("s", BEFORE, cpus=[cpu_run(2, 100.0, 1200.0, causes=TRACED)])
     after = arm("t", AFTER, first=1, cpus=[cpu_run(2, 1.0, 10.0, causes=TRACED[1:])])
     result = bench.json(before, after)
-    found = endpoint(result, "cause_ppm@irq: local_timer")
-    assert (found["before"], found["after"], found["p"]) == (pytest.approx(200.0), 0.0, None)
+    figure = endpoint(result, "cause_ppm@irq: local_timer")
+    assert (figure["before"], figure["after"], figure["p"]) == (pytest.approx(200.0), 0.0, None)
     assert endpoint(result, "cause_per_s@thread: kworker", 2)["ratio"] == pytest.approx(1.0)
     files = [*bench.runs("b", *before), "--against", *bench.runs("a", *after)]
     table = str(bench.folder / "table.csv")

@@ -101,9 +101,9 @@ def test_ties_count_in_every_relabelling(boots: tuple[int, int]) -> None:
         # Powers of 3: only sums over the same boots are equal.
         kinds = 3.0 ** draw.integers(0, 4, sum(boots))
         values = level * (1 + apart * kinds)
-        found = inferred(TwoSamples(values[: boots[0]], values[boots[0] :]))[0].p
+        p = inferred(TwoSamples(values[: boots[0]], values[boots[0] :]))[0].p
         logs = np.rint(np.log(values) * 2.0**36)
-        assert found == pytest.approx(exactly(logs[: boots[0]], logs[boots[0] :]))
+        assert p == pytest.approx(exactly(logs[: boots[0]], logs[boots[0] :]))
 
 
 @pytest.mark.parametrize(("ratio", "p"), [(1.0, 1.0), (2.0, SMALLEST)])
@@ -171,10 +171,10 @@ def test_the_adjusted_p_keeps_the_chance_of_any_false_finding() -> None:
         # Figures of one boot are correlated; the adjustment uses the correlation.
         shared = draw.normal(size=10) * 0.5
         values = np.exp(shared + draw.normal(size=(12, 10)) * 0.5)
-        found = inferred(*(TwoSamples(row[:5], row[5:]) for row in values))
-        assert all(one.adjusted >= one.p - 1e-12 for one in found)
-        false += any(one.adjusted <= 0.05 for one in found)
-        alone += any(one.p <= 0.05 for one in found)
+        results = inferred(*(TwoSamples(row[:5], row[5:]) for row in values))
+        assert all(one.adjusted >= one.p - 1e-12 for one in results)
+        false += any(one.adjusted <= 0.05 for one in results)
+        alone += any(one.p <= 0.05 for one in results)
     assert false / 300 <= 0.08
     # Without the adjustment that chance is several times as large.
     assert alone / 300 > 0.2
@@ -183,9 +183,9 @@ def test_the_adjusted_p_keeps_the_chance_of_any_false_finding() -> None:
 def test_the_smallest_adjusted_p_is_that_of_one_figure() -> None:
     draw = np.random.default_rng(5)
     rows = [TwoSamples(draw.lognormal(0, 0.3, 5), draw.lognormal(0, 0.3, 5)) for _ in range(20)]
-    found = inferred(TwoSamples(BEFORE, AFTER), *rows)
-    assert found[0].adjusted == pytest.approx(SMALLEST)
-    assert max(one.adjusted for one in found) > 0.5
+    results = inferred(TwoSamples(BEFORE, AFTER), *rows)
+    assert results[0].adjusted == pytest.approx(SMALLEST)
+    assert max(one.adjusted for one in results) > 0.5
 
 
 def test_holm() -> None:

@@ -79,12 +79,12 @@ def test_several_runs_are_boots_and_their_mean_counts(bench: ReportBench) -> Non
     before = [document(f"s{n}", n, n) for n in (100.0, 400.0, 200.0)]
     after = [document(f"t{n}", n, n) for n in (2.0, 32.0, 8.0)]
     result = bench.json(before, after)
-    found = endpoint(result, "interrupts_per_s")
-    assert (found["before"], found["after"]) == (pytest.approx(700 / 3), pytest.approx(14.0))
-    assert found["counts"] == [700 * 240, 42 * 240]
-    found = endpoint(result, "noise_ppm")
-    assert (found["before"], found["after"]) == (pytest.approx(200.0), pytest.approx(8.0))
-    assert (found["ratio"], found["counts"]) == (pytest.approx(25.0), None)
+    figure = endpoint(result, "interrupts_per_s")
+    assert (figure["before"], figure["after"]) == (pytest.approx(700 / 3), pytest.approx(14.0))
+    assert figure["counts"] == [700 * 240, 42 * 240]
+    figure = endpoint(result, "noise_ppm")
+    assert (figure["before"], figure["after"]) == (pytest.approx(200.0), pytest.approx(8.0))
+    assert (figure["ratio"], figure["counts"]) == (pytest.approx(25.0), None)
     assert result["boots"] == {"before": 3, "after": 3}
     assert result["verdict"] == "descriptive-only"
     assert "5 boots" in result["why"]
@@ -109,16 +109,16 @@ def test_zero_after_has_no_ratio_and_without_a_test_no_bound(bench: ReportBench)
 def test_zero_in_some_boots_after_is_no_zero(bench: ReportBench) -> None:
     after = [document(f"t{n}", rate) for n, rate in enumerate((0.0, 0.0, 0.5))]
     result = bench.json([document("stock", 250.0)], after)
-    found = endpoint(result, "interrupts_per_s")
-    assert (found["after"], found["ratio_at_least"]) == (pytest.approx(0.5 / 3), None)
+    figure = endpoint(result, "interrupts_per_s")
+    assert (figure["after"], figure["ratio_at_least"]) == (pytest.approx(0.5 / 3), None)
 
 
 def test_zero_before(bench: ReportBench) -> None:
     result = bench.json([document("stock", 0.0)], [document("tuned", 5.0)])
     assert endpoint(result, "interrupts_per_s")["ratio"] == 0.0
     both = bench.json([document("stock", 0.0)], [document("tuned", 0.0)])
-    found = endpoint(both, "interrupts_per_s")
-    assert (found["ratio"], found["ratio_at_least"]) == (None, None)
+    figure = endpoint(both, "interrupts_per_s")
+    assert (figure["ratio"], figure["ratio_at_least"]) == (None, None)
 
 
 def test_unknown_figures_are_left_out(bench: ReportBench) -> None:
@@ -599,10 +599,10 @@ def test_a_recorded_run_of_the_harness(bench: ReportBench) -> None:
 
 
 def test_stress_ng_yaml_of_0_15() -> None:
-    found = stress_ng.parse(STRESS)
-    assert (found.version, found.compiler) == ("0.15.06", "gcc 12.2.0")
-    assert list(found.throughput) == ["fault", "vm", "timer"]
-    assert found.throughput["timer"] == pytest.approx(98.999237)
+    rates = stress_ng.parse(STRESS)
+    assert (rates.version, rates.compiler) == ("0.15.06", "gcc 12.2.0")
+    assert list(rates.throughput) == ["fault", "vm", "timer"]
+    assert rates.throughput["timer"] == pytest.approx(98.999237)
 
 
 def test_stress_ng_instances_are_not_added_up() -> None:
@@ -663,5 +663,5 @@ def test_what_only_a_guests_init_reads_is_no_part_of_the_line(bench: ReportBench
         )
         for name in ("Zm9v", "YmFy")
     )
-    found = bench.json([before], [after])
-    assert "the kernel command line is the same in both arms" in found["flags"]
+    result = bench.json([before], [after])
+    assert "the kernel command line is the same in both arms" in result["flags"]

@@ -139,9 +139,9 @@ def test_kernels_of_different_hz_are_arms(bench: ReportBench) -> None:
         "Note: Linux 6.12.9-100hz, HZ=100 in hz100",
     ]
     assert "hz1000: the tick rates differ: k HZ=250, hz1000 HZ=1000" in out
-    found = json.loads(bench.call(*files, "--json")[1])["arms"]
-    assert [one["report"]["verdict"] for one in found] == ["increased", "reduced"]
-    assert found[0]["report"]["kernels"]["after"] == "Linux 6.12.9-1000hz, HZ=1000"
+    arms = json.loads(bench.call(*files, "--json")[1])["arms"]
+    assert [one["report"]["verdict"] for one in arms] == ["increased", "reduced"]
+    assert arms[0]["report"]["kernels"]["after"] == "Linux 6.12.9-1000hz, HZ=1000"
     for form in ("--markdown", "--json"):
         assert "Linux 6.12.9-amd64, HZ=250" in bench.call(files[0], form)[1]
 

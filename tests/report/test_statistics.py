@@ -35,12 +35,12 @@ def compared(bench: ReportBench, after: Sequence[float], *words: str) -> dict[st
 
 def test_reduced(bench: ReportBench) -> None:
     result = compared(bench, AFTER)
-    found = endpoint(result, "noise_ppm")
+    figure = endpoint(result, "noise_ppm")
     assert result["verdict"] == "reduced"
     assert result["why"] == "p = 0.0079, 5 boots each"
-    assert found["p"] == pytest.approx(SMALLEST)
-    assert found["ci95"][0] < found["ratio"] < found["ci95"][1]
-    assert found["ratio"] == pytest.approx(found["before"] / found["after"])
+    assert figure["p"] == pytest.approx(SMALLEST)
+    assert figure["ci95"][0] < figure["ratio"] < figure["ci95"][1]
+    assert figure["ratio"] == pytest.approx(figure["before"] / figure["after"])
 
 
 def test_increased(bench: ReportBench) -> None:
@@ -118,11 +118,11 @@ def test_no_softirq_at_all_is_none_and_not_an_unknown_number(
         cpu["softirqs_per_s"] = None if unknown else {}
     result = bench.json(before, after)
     assert result["verdict"] == "reduced"
-    found = endpoint(result, "softirqs_per_s")
+    figure = endpoint(result, "softirqs_per_s")
     if unknown:
-        assert (found["before"], found["counts"]) == (2.0, None)
+        assert (figure["before"], figure["counts"]) == (2.0, None)
     else:
-        assert found["before"] == 1.6 and found["after"] == 0.0
+        assert figure["before"] == 1.6 and figure["after"] == 0.0
 
 
 def test_runs_of_a_boot_are_no_boots(bench: ReportBench) -> None:
@@ -175,8 +175,8 @@ def test_the_longest_gap_is_never_claimed_by_another_name(bench: ReportBench) ->
         for cpu in run["cpus"]:
             cpu.update(runtime_ns=10_000_000_000, max_ns=30_000)
     result = bench.json(arms[0], arms[1])
-    found = endpoint(result, "tw_p99.9999_ns")
-    assert (found["p"], found["ci95"]) == (None, None)
+    figure = endpoint(result, "tw_p99.9999_ns")
+    assert (figure["p"], figure["ci95"]) == (None, None)
     assert "tw_p99.9999_ns: not tested, it lies within the longest gap" in " ".join(result["flags"])
     assert endpoint(result, "tw_p99.99_ns")["p"] is not None
     assert [e["p"] for e in result["endpoints"] if e["name"] == "max_ns"] == [None] * 3
@@ -201,25 +201,25 @@ def test_a_bound_never_exceeds_its_ratio_and_a_gate_asks_the_bound(bench: Report
     """Eight boots in each arm; a single storm in the second arm causes most of the few events."""
     after = (1, 1, 1, 0, 0, 0, 92, 1)
     result = counted(bench, [9228 + n for n in range(8)], after)
-    found = endpoint(result, "interrupts_per_s")
+    figure = endpoint(result, "interrupts_per_s")
     assert result["verdict"] == "reduced"
-    assert found["counts"] == [9228 * 8 + 28, 96]
-    assert found["ratio"] == pytest.approx(9231.5 / 12)
-    assert found["ci95"][0] == found["ratio_at_least"] < found["ratio"] < found["ci95"][1]
+    assert figure["counts"] == [9228 * 8 + 28, 96]
+    assert figure["ratio"] == pytest.approx(9231.5 / 12)
+    assert figure["ci95"][0] == figure["ratio_at_least"] < figure["ratio"] < figure["ci95"][1]
     files = [str(bench.folder / f"{name}{n}.json") for name in "ba" for n in range(8)]
     words = [*files[:8], "--against", *files[8:], "--require"]
     with pytest.raises(Unmet, match="measured 769.3, at least"):
         bench.call(*words, "interrupts_per_s>=700")
-    assert bench.call(*words, f"interrupts_per_s>={found['ratio_at_least'] * 0.999:.3f}")[0] == 0
+    assert bench.call(*words, f"interrupts_per_s>={figure['ratio_at_least'] * 0.999:.3f}")[0] == 0
 
 
 def test_nothing_left_is_bounded_as_if_events_came_in_bunches(bench: ReportBench) -> None:
     """For Poisson events, no event in five boots leaves a rate of 0.6 a boot possible (95 %)."""
     result = counted(bench, (30_000, 28_800, 31_200, 30_600, 29_400), [0] * 5)
-    found = endpoint(result, "interrupts_per_s")
+    figure = endpoint(result, "interrupts_per_s")
     assert result["verdict"] == "reduced"
-    assert (found["ratio"], found["ci95"], found["counts"]) == (None, None, [150_000, 0])
-    assert 30_000 / 10 < found["ratio_at_least"] < 30_000 / 3.7
+    assert (figure["ratio"], figure["ci95"], figure["counts"]) == (None, None, [150_000, 0])
+    assert 30_000 / 10 < figure["ratio_at_least"] < 30_000 / 3.7
 
 
 def test_no_estimand_changes_where_a_boot_counts_nothing(bench: ReportBench) -> None:
@@ -241,16 +241,16 @@ def test_runs_of_a_boot_add_up(bench: ReportBench) -> None:
         for run in arm("t", AFTER, first=1, emulated=True)
         for n, rate in enumerate((0.0, 0.0, 60.0))
     ]
-    found = endpoint(bench.json(before, after), "interrupts_per_s")
-    assert (found["after"], found["counts"]) == (20.0, [150_000, 36_000])
+    figure = endpoint(bench.json(before, after), "interrupts_per_s")
+    assert (figure["after"], figure["counts"]) == (20.0, [150_000, 36_000])
 
 
 def test_no_noise_at_all_is_as_much_as_a_run_can_tell(bench: ReportBench) -> None:
     """Less than one gap at the threshold cannot be distinguished: 100 ns in 240 s of two CPUs."""
-    found = endpoint(compared(bench, (0.0, 0.0, 1.0, 0.0, 2.0)), "noise_ppm")
-    assert found["after"] == pytest.approx((0.1 / 240) ** 0.6 * 2**0.2)
-    assert found["ratio"] == pytest.approx(found["before"] / found["after"])
-    assert found["p"] == pytest.approx(SMALLEST)
+    figure = endpoint(compared(bench, (0.0, 0.0, 1.0, 0.0, 2.0)), "noise_ppm")
+    assert figure["after"] == pytest.approx((0.1 / 240) ** 0.6 * 2**0.2)
+    assert figure["ratio"] == pytest.approx(figure["before"] / figure["after"])
+    assert figure["p"] == pytest.approx(SMALLEST)
     both = bench.json(arm("s", [0.0] * 5), arm("t", [0.0] * 5, first=1))
     assert both["verdict"] == "no-measurable-change"
     assert endpoint(both, "noise_ppm")["ratio"] is None
@@ -280,9 +280,9 @@ def test_a_small_p_of_arms_that_spread_unlike_is_no_claim(bench: ReportBench) ->
         for n, v in enumerate((97.0, 70.0, 99.0, 60.0, 103.0))
     ]
     result = bench.json(runs, wide)
-    found = endpoint(result, "noise_ppm")
-    assert found["p"] < 0.05
-    assert found["ci95"][0] < 1 < found["ci95"][1]
+    figure = endpoint(result, "noise_ppm")
+    assert figure["p"] < 0.05
+    assert figure["ci95"][0] < 1 < figure["ci95"][1]
     assert result["verdict"] == "no-measurable-change"
     assert (
         "the interval includes 1 because it allows for more than the test does; ratios below"

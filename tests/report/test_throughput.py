@@ -53,20 +53,21 @@ def of_boots(bench: ReportBench, share: float) -> list[str]:
 def test_the_mean_of_the_runs_is_told_with_its_interval(bench: ReportBench) -> None:
     (path,) = bench.runs("r", document("stock", 9.0, work=work(TEN)))
     status, out = bench.call(path, "--json")
-    found = json.loads(out)["throughput"]
+    throughput = json.loads(out)["throughput"]
     # Student's t with 9 degrees of freedom at 97.5 %.
     half = 2.2622 * stdev(TEN) / math.sqrt(10)
-    assert (status, found["mean"], found["count"], found["of"]) == (0, 1000, 10, "runs")
-    assert found["ci95"] == pytest.approx([1000 - half, 1000 + half], abs=0.01)
+    assert status == 0
+    assert (throughput["mean"], throughput["count"], throughput["of"]) == (1000, 10, "runs")
+    assert throughput["ci95"] == pytest.approx([1000 - half, 1000 + half], abs=0.01)
     assert "1,000/s (10 runs, 95 %: 993 to 1,007)" in bench.call(path)[1]
 
 
 def test_of_one_boot_each_the_runs_tell_and_nothing_is_claimed(bench: ReportBench) -> None:
     stock = document("stock", 100.0, work=work(TEN))
     tuned = document("tuned", 10.0, work=work([0.9 * rate for rate in TEN]))
-    found = bench.json([stock], [tuned])["throughput"]
-    assert found["lost"] == pytest.approx(0.1) and not found["tested"]
-    assert 0.08 < found["least"] < 0.1 < found["most"] < 0.12
+    throughput = bench.json([stock], [tuned])["throughput"]
+    assert throughput["lost"] == pytest.approx(0.1) and not throughput["tested"]
+    assert 0.08 < throughput["least"] < 0.1 < throughput["most"] < 0.12
     files = [*bench.runs("b", stock), "--against", *bench.runs("a", tuned)]
     out = bench.call(*files)[1]
     assert "throughput changed by -10.0 % (95 %: -10.9 to -9.1 %, of the runs in one boot" in out
@@ -79,10 +80,10 @@ def test_of_one_boot_each_the_runs_tell_and_nothing_is_claimed(bench: ReportBenc
 def test_not_inferior_is_what_the_far_end_of_the_interval_allows(bench: ReportBench) -> None:
     files = of_boots(bench, 0.98)
     out = bench.call(*files, "--json")[1]
-    found = json.loads(out)["throughput"]
-    assert found["lost"] == pytest.approx(0.02, abs=1e-4) and found["tested"]
-    assert 0.02 < found["most"] < 0.05
-    most = math.ceil(1000 * found["most"]) / 10
+    throughput = json.loads(out)["throughput"]
+    assert throughput["lost"] == pytest.approx(0.02, abs=1e-4) and throughput["tested"]
+    assert 0.02 < throughput["most"] < 0.05
+    most = math.ceil(1000 * throughput["most"]) / 10
     assert bench.call(*files, "--require", "throughput_loss<=5%")[0] == 0
     assert bench.call(*files, "--require", f"tuned:throughput_loss <= {most} %")[0] == 0
     with pytest.raises(Unmet, match=r"throughput_loss<=2.1%, but throughput changed by -2.0 %"):
@@ -92,9 +93,9 @@ def test_not_inferior_is_what_the_far_end_of_the_interval_allows(bench: ReportBe
 def test_the_sums_of_other_cpus_are_not_compared(bench: ReportBench) -> None:
     stock = document("stock", 100.0, work=work(TEN))
     tuned = document("tuned", 10.0, work=work(TEN, cpus="3"))
-    found = bench.json([stock], [tuned])
+    result = bench.json([stock], [tuned])
     words = "CPUs of stress-ng's matrix differ"
-    assert found["throughput"] is None and any(words in flag for flag in found["flags"])
+    assert result["throughput"] is None and any(words in flag for flag in result["flags"])
     assert json.loads(bench.call(*bench.runs("r", stock, tuned), "--json")[1])["throughput"] is None
 
 

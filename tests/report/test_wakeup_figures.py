@@ -35,19 +35,19 @@ def woken(
         "longest": [{"begin_s": 1.5, "length_ns": us * 4000, "chain": chain}],
     }
     figures = {"0": us * 3, "1": us * 4, "p99.9": us / 2}
-    opinion = {"tool": "cyclictest", "parsed": {"version": "2.40", "figures": figures}}
+    cross_check = {"tool": "cyclictest", "parsed": {"version": "2.40", "figures": figures}}
     runs = arm(name, noise, first=first)
     for run, ppm in zip(runs, noise):
         run["cpus"] = [cpu_run(cpu, 10.0, ppm, wakeup=late) for cpu in (2, 3)]
-        run["second_opinions"] = [opinion]
+        run["second_opinions"] = [cross_check]
     return runs
 
 
 def test_p999_is_a_figure_of_the_claim(bench: ReportBench) -> None:
     result = bench.json(woken("s", BEFORE, 80), woken("t", AFTER, 20, first=1))
-    found = endpoint(result, "wakeup_p99.9_ns")
-    assert (found["before"], found["after"], found["ratio"]) == (80_000, 20_000, 4.0)
-    assert found["p"] is not None and found["ratio_at_least"] > 1
+    figure = endpoint(result, "wakeup_p99.9_ns")
+    assert (figure["before"], figure["after"], figure["ratio"]) == (80_000, 20_000, 4.0)
+    assert figure["p"] is not None and figure["ratio_at_least"] > 1
     assert endpoint(result, "wakeup_max_ns", 3)["after"] == 80_000
     assert endpoint(result, "cyclictest_p99.9_us")["before"] == 40
     assert endpoint(result, "cyclictest_max_us")["before"] == 320

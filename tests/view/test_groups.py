@@ -96,5 +96,5 @@ def test_a_group_of_one_arm_tells_its_finding_as_a_page_does(tmp_path: Path) -> 
     cut = words.index("--against")
     arms = [read("before", words[:cut]), read("after", words[cut + 1 :])]
     one = Group("alone", compare(*arms))
-    found = Page(render_groups("One", [one]))
-    assert found.text.count("Noise on the isolated CPUs: 1,") == 2
+    page = Page(render_groups("One", [one]))
+    assert page.text.count("Noise on the isolated CPUs: 1,") == 2

@@ -161,9 +161,9 @@ def test_arms_with_long_names_have_a_line_each_on_a_narrow_screen(tmp_path: Path
     more = sample_runs.left_out(tmp_path, 6, boots=6, seconds=5.0)
     long = [re.sub(r"^without-", "lowlat-without-a.setting_of_a_long_name-", word) for word in more]
     out = watched(*words, *long, rows=60, columns=80)
-    found = [line for line in out.splitlines() if re.search(r"ratio [\d.]+ +reduced$", line)]
-    assert len(found) == 7 and all(len(line) <= 80 for line in found)
-    told = [line.split()[0] for line in found]
+    lines = [line for line in out.splitlines() if re.search(r"ratio [\d.]+ +reduced$", line)]
+    assert len(lines) == 7 and all(len(line) <= 80 for line in lines)
+    told = [line.split()[0] for line in lines]
     assert all(name.endswith(f"long_name-{n}") for n, name in enumerate(told[1:]))
     rows = [line.split()[0] for line in out.splitlines() if " -> " in line]
     assert all(name.endswith(f"long_name-{n}") for n, name in enumerate(rows[-6:]))

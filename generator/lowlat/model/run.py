@@ -184,7 +184,7 @@ class PowerReading:
 
 
 @dataclass(frozen=True)
-class Comb:
+class PeriodicSource:
     """Periodic gaps of one CPU: the period's name, the gaps per second, their significance (-ln of
     the probability by chance), and their main cause, None if unknown."""
 
@@ -257,9 +257,9 @@ class CpuRun:
     causes: Optional[tuple[Cause, ...]] = None
     #: None if the harness recorded none.
     series: Optional[Series] = None
-    #: None if no power control was read; for ``combs``, if no period was sought.
+    #: None if no power control was read; for ``periods``, if no period was sought.
     power: Optional[PowerReading] = None
-    combs: Optional[tuple[Comb, ...]] = field(default=None, metadata={"json": "periods"})
+    periods: Optional[tuple[PeriodicSource, ...]] = None
     #: None under emulation.
     pace: Optional[Pace] = None
     longest: tuple[LongGap, ...] = ()

@@ -51,23 +51,23 @@ class Arm:
     @cached_property
     def boots(self) -> tuple[tuple[Run, ...], ...]:
         """The runs of each boot; a run without a known boot counts as a separate boot."""
-        found: dict[str, list[Run]] = {}
+        boots: dict[str, list[Run]] = {}
         for number, run in enumerate(self.runs):
-            found.setdefault(run.boot_id or f"#{number}", []).append(run)
-        return tuple(map(tuple, found.values()))
+            boots.setdefault(run.boot_id or f"#{number}", []).append(run)
+        return tuple(map(tuple, boots.values()))
 
     def by_policy(self) -> Mapping[str, Arm]:
         """The runs under each scheduling policy; with several, its word is in the name."""
-        found = dict.fromkeys(run.policy for run in self.runs)
-        if len(found) < 2:
-            return dict.fromkeys(found, self)
+        policies = dict.fromkeys(run.policy for run in self.runs)
+        if len(policies) < 2:
+            return dict.fromkeys(policies, self)
         return {
             policy: replace(
                 self,
                 name=f"{self.name}-{word(policy)}",
                 runs=tuple(run for run in self.runs if run.policy == policy),
             )
-            for policy in found
+            for policy in policies
         }
 
     @property
@@ -88,8 +88,8 @@ class Arm:
         woken = [(cpu.cpu, one) for cpu in known if cpu.wakeup for one in cpu.wakeup.longest]
         return [
             ArmGap(self.name, cpu, one.begin_s, one.length_ns, one.chain, late)
-            for found, most, late in ((gaps, _LONGEST, False), (woken, 1, True))
-            for cpu, one in nlargest(most, found, key=lambda gap: gap[1].length_ns)
+            for candidates, most, late in ((gaps, _LONGEST, False), (woken, 1, True))
+            for cpu, one in nlargest(most, candidates, key=lambda gap: gap[1].length_ns)
         ]
 
     @property

@@ -6,22 +6,28 @@ import json
 from dataclasses import asdict
 
 from lowlat.base.typed_json import encode, encode_fields
-from lowlat.report import comparison, description
 from lowlat.report.build import SCHEMA, Report
+from lowlat.report.comparison import SCHEMA as COMPARISON
 from lowlat.report.comparison import Comparison
+from lowlat.report.description import SCHEMA as DESCRIPTION
 from lowlat.report.description import Description
 from lowlat.report.measure import Key
 from lowlat.report.pair import ComparedFigure
 
 
-def render(found: Comparison) -> str:
+def render(comparison: Comparison) -> str:
     """Indented JSON, the schema key first: one report unchanged, or several, each with the arm's
-    name."""
-    whole = described(found.described) if found.described else document(found.reports[0])
-    if found.several:
-        arms = [{"name": report.name, "report": document(report)} for report in found.reports]
-        whole = {"schema": comparison.SCHEMA, "first": found.first, "arms": arms}
-    return json.dumps(whole, indent=2, allow_nan=False) + "\n"
+    name; or a description."""
+    return json.dumps(_whole(comparison), indent=2, allow_nan=False) + "\n"
+
+
+def _whole(comparison: Comparison) -> dict[str, object]:
+    if comparison.described:
+        return described(comparison.described)
+    if not comparison.several:
+        return document(comparison.reports[0])
+    arms = [{"name": report.name, "report": document(report)} for report in comparison.reports]
+    return {"schema": COMPARISON, "first": comparison.first, "arms": arms}
 
 
 def document(report: Report) -> dict[str, object]:
@@ -50,10 +56,10 @@ def _figure(one: ComparedFigure) -> dict[str, object]:
     return {"name": key.text, "unit": one.unit, "cpu": key.cpu, **fields}
 
 
-def described(found: Description) -> dict[str, object]:
+def described(description: Description) -> dict[str, object]:
     """The document ``lowlat.description/1``."""
     figures = [
         {"name": one.key.text, "unit": one.unit, "cpu": one.key.cpu, "value": one.value}
-        for one in found.figures
+        for one in description.figures
     ]
-    return {"schema": description.SCHEMA, **encode_fields(found), "figures": figures}
+    return {"schema": DESCRIPTION, **encode_fields(description), "figures": figures}

@@ -54,12 +54,12 @@ TEXT = Form(plain, aligned, "{}", "Not in effect: {}", "Note: {}")
 MARKDOWN = Form(markdown, _ruled, "**{}**", "- **Not in effect:** {}", "- {}")
 
 
-def render(found: Comparison, form: Form = TEXT) -> str:
+def render(comparison: Comparison, form: Form = TEXT) -> str:
     """The report of one arm, or of all of them in one table; the first line is the finding."""
-    lines = [form.finding.format(form.encode(summary.headline(found))), ""]
-    for table in summary.shown(found):
+    lines = [form.finding.format(form.encode(summary.headline(comparison))), ""]
+    for table in summary.shown(comparison):
         lines += [*form.table(table), ""]
-    lines += [form.missing.format(form.encode(text)) for text in summary.missing(found)]
-    notes = *summary.kernels(found), *summary.notes(found)
+    lines += [form.missing.format(form.encode(text)) for text in summary.missing(comparison)]
+    notes = *summary.kernels(comparison), *summary.notes(comparison)
     lines += [form.note.format(form.encode(text)) for text in notes]
     return "\n".join(lines).rstrip() + "\n"

@@ -125,13 +125,14 @@ def build(before: Arm, after: Arm, primary: Key) -> Report:
 
 def _concluded(pair: Pair) -> tuple[Verdict, tuple[ComparedFigure, ...]]:
     without = verdict.untested(pair.before, pair.after)
-    found = compared_figures(pair, None if without else verdict.order_of(pair.before, pair.after))
-    primary = next((endpoint for endpoint in found if endpoint.primary), None)
+    figures = compared_figures(pair, None if without else verdict.order_of(pair.before, pair.after))
+    primary = next((endpoint for endpoint in figures if endpoint.primary), None)
     if primary is None:
         return Verdict(REFUSED, f"{pair.primary.text} is not known for every measured CPU"), ()
     if without or primary.p is None:
-        return Verdict(DESCRIPTIVE, without or f"{primary.name} is not known in every boot"), found
-    return verdict.of(primary, (len(pair.before.boots), len(pair.after.boots))), found
+        why = without or f"{primary.name} is not known in every boot"
+        return Verdict(DESCRIPTIVE, why), figures
+    return verdict.of(primary, (len(pair.before.boots), len(pair.after.boots))), figures
 
 
 def _seconds(arm: Arm, cpus: CpuSet) -> float:

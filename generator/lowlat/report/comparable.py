@@ -75,7 +75,7 @@ def doubt(before: Arm, after: Arm) -> Optional[str]:
 
 
 def _whole(run: Run) -> bool:
-    """Whether the measurement itself is complete. A missing second opinion does not matter, because
+    """Whether the measurement itself is complete. A missing cross-check does not matter, because
     it would run afterwards."""
     if run.complete or not run.valid:
         return run.complete and run.valid
@@ -106,12 +106,12 @@ def doses(before: Arm, after: Arm) -> Iterator[str]:
     shared = [kind for kind in ours if theirs.get(kind, 0) > 0 and ours[kind] > 0]
     for words, sign in (("less", -1), ("more", 1)):
         changes = {kind: sign * (theirs[kind] / ours[kind] - 1) for kind in shared}
-        found = {kind: change for kind, change in changes.items() if change > _DOSE}
-        if found:
-            least, most = (f"{100 * end(found.values()):.0f}" for end in (min, max))
+        large = {kind: change for kind, change in changes.items() if change > _DOSE}
+        if large:
+            least, most = (f"{100 * end(large.values()):.0f}" for end in (min, max))
             size = least if least == most else f"{least} to {most}"
             yield (
-                f"the load ({', '.join(sorted(found))}) did {size} % {words} work in {after.name} "
+                f"the load ({', '.join(sorted(large))}) did {size} % {words} work in {after.name} "
                 f"than in {before.name}: part of the change may come from the load"
             )
 
@@ -185,12 +185,12 @@ def _boots(before: Arm, after: Arm) -> Iterator[str]:
 
 def _conditions(before: Arm, after: Arm) -> Iterator[str]:
     """Problems of single runs; the same problem in several runs is one sentence."""
-    found: dict[str, list[str]] = {}
+    sentences: dict[str, list[str]] = {}
     for arm in (before, after):
         for run in arm.runs:
             for sentence in _condition(run):
-                found.setdefault(sentence, []).append(f"{arm.name} {run.path.name}")
-    for sentence, names in found.items():
+                sentences.setdefault(sentence, []).append(f"{arm.name} {run.path.name}")
+    for sentence, names in sentences.items():
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         yield f"{sentence} ({', '.join(names[:3])}{more})"
 
@@ -205,7 +205,7 @@ def _condition(run: Run) -> Iterator[str]:
     for load in run.loads:
         if load.exit:
             yield f"{load.tool} ended with status {load.exit}, so its throughput may be wrong"
-    yield from (*siblings.busy(run), *pace.told(run))
+    yield from (*siblings.busy(run), *pace.pace_sentences(run))
     yield from (text for text in run.problems if not text.startswith(_SAID))
 
 
@@ -225,8 +225,8 @@ def oslat_version(run: Run) -> str:
     return run.oslat.result.version if run.oslat and run.oslat.result else ""
 
 
-def opinion_versions(run: Run) -> str:
-    """The versions of the other second opinions that have a result."""
+def cross_check_versions(run: Run) -> str:
+    """The versions of the other cross-checks that have a result."""
     known = {f"{one.tool} {one.version}" for one in run.second_opinions if one.result}
     return " and ".join(sorted(known))
 
@@ -320,5 +320,5 @@ _OF_NOTHING = (
     ),
     _Trait("measured CPUs", lambda run: str(run.measured), "; only the common ones are compared"),
     _Trait("oslat versions", oslat_version, "; oslat is left out", unknown=True),
-    _Trait("second opinion versions", opinion_versions, "; they are left out", unknown=True),
+    _Trait("second opinion versions", cross_check_versions, "; they are left out", unknown=True),
 )

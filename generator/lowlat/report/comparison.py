@@ -47,7 +47,7 @@ def compare(*arms: Arm) -> Comparison:
     a single arm has no CPU that was measured in all runs."""
     if len(arms) == 1:
         return Comparison(arms, (), describe(arms[0]))
-    name, why = primary.chosen([run for arm in arms for run in arm.runs])
+    name, why = primary.primary_of([run for arm in arms for run in arm.runs])
     reports = [build(arms[0], after, name) for after in arms[1:]]
     if why:
         reports = [replace(report, flags=(why, *report.flags)) for report in reports]
@@ -111,8 +111,8 @@ def _untested(report: Report, arms: int) -> Report:
 def _with(report: Report, p: float, arms: int) -> Report:
     endpoints = tuple(replace(e, p=p) if e.primary else e for e in report.endpoints)
     (tested,) = (endpoint for endpoint in endpoints if endpoint.primary)
-    found = verdict.of(tested, report.boots)
-    why = f"{found.why}; p is adjusted for {arms} arms"
-    if found.word != report.verdict:
+    concluded = verdict.of(tested, report.boots)
+    why = f"{concluded.why}; p is adjusted for {arms} arms"
+    if concluded.word != report.verdict:
         why = f"{why}: alone this would be a finding, among so many arms it is not"
-    return replace(report, verdict=found.word, why=why, endpoints=endpoints)
+    return replace(report, verdict=concluded.word, why=why, endpoints=endpoints)

@@ -86,7 +86,7 @@ def describe(arm: Arm) -> Description:
     first = arm.runs[0]
     wanted = measures(arm.runs, cpus, emulated=first.emulated)
     values = arm.values(cpus, wanted)
-    each = ((*siblings.busy(r), *pace.told(r), *r.problems) for r in arm.runs)
+    each = ((*siblings.busy(r), *pace.pace_sentences(r), *r.problems) for r in arm.runs)
     notes = (text for texts in each for text in texts)
     return Description(
         label=arm.name,
@@ -100,10 +100,10 @@ def describe(arm: Arm) -> Description:
         valid=all(run.valid for run in arm.runs),
         isolated=str(first.isolated),
         figures=tuple(
-            DescribedFigure(key, one.unit, fmean(found) if one.counted else typical(found))
+            DescribedFigure(key, one.unit, fmean(boots) if one.counted else typical(boots))
             for one in wanted
             for cpu in ("all", *cpus)
-            if (found := values.get(key := one.key(cpu)))
+            if (boots := values.get(key := one.key(cpu)))
         ),
         longest_gaps=tuple(arm.longest(cpus)),
         throughput=None if first.emulated else throughput.rate(arm),

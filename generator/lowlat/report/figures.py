@@ -96,9 +96,9 @@ def _sources(name: str, cpus: Iterable[CpuRun], of: _Rows) -> Iterator[Measure]:
 def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, float]:
     """The values of one run, by figure and CPU; unknown ones are missing."""
     result: dict[Key, float] = {}
-    found = {number: run.cpu(number) for number in cpus}
+    by_number = {number: run.cpu(number) for number in cpus}
     for measure in measures:
-        values = {number: measure.of(cpu) for number, cpu in found.items()}
+        values = {number: measure.of(cpu) for number, cpu in by_number.items()}
         known = {number: value for number, value in values.items() if value is not None}
         result.update({measure.key(number): value for number, value in known.items()})
         if known and len(known) == len(values):
@@ -108,17 +108,17 @@ def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, fl
 
 def of_run(run: Run, cpus: CpuSet) -> dict[Key, float]:
     """The values of a run as a whole, and those from other programs."""
-    told = opinions(run) | together(run) | throughput(run) | _major_faults(run)
+    told = cross_checks(run) | coincidence_figures(run) | throughput(run) | _major_faults(run)
     return _worst_seconds(run, cpus) | _oslat(run, cpus) | told
 
 
 def _worst_seconds(run: Run, cpus: CpuSet) -> dict[Key, float]:
-    found = {
+    worst = {
         cpu: 1e6 * series.worst(run.ends_s)
         for cpu in cpus
         if (series := run.cpu(cpu).series) and run.ends_s
     }
-    return _with_largest(WORST_SECOND, found)
+    return _with_largest(WORST_SECOND, worst)
 
 
 def _oslat(run: Run, cpus: CpuSet) -> dict[Key, float]:
@@ -127,31 +127,31 @@ def _oslat(run: Run, cpus: CpuSet) -> dict[Key, float]:
     return _with_largest(OSLAT_MAX, {cpu: limits[str(cpu)] for cpu in cpus if str(cpu) in limits})
 
 
-def _with_largest(measure: Measure, found: Mapping[int, float]) -> dict[Key, float]:
-    largest = {measure.key(): max(found.values())} if found else {}
-    return largest | {measure.key(cpu): value for cpu, value in found.items()}
+def _with_largest(measure: Measure, values: Mapping[int, float]) -> dict[Key, float]:
+    largest = {measure.key(): max(values.values())} if values else {}
+    return largest | {measure.key(cpu): value for cpu, value in values.items()}
 
 
-def opinions(run: Run) -> dict[Key, float]:
-    """The longest time of any CPU in us by the other second opinions, a wake-up latency
+def cross_checks(run: Run) -> dict[Key, float]:
+    """The longest time of any CPU in us by the cross-checks other than oslat, a wake-up latency
     (cyclictest, timerlat) or one noise (osnoise), and cyclictest's percentiles."""
-    found: dict[Key, float] = {}
+    result: dict[Key, float] = {}
     for one in run.second_opinions:
         known = one.result.figures if one.result else {}
-        found.update({Key(f"{one.tool}_{p}_us"): us for p, us in known.items() if p[0] == "p"})
+        result.update({Key(f"{one.tool}_{p}_us"): us for p, us in known.items() if p[0] == "p"})
         if longest := [us for name, us in known.items() if name[0] != "p"]:
-            found[Key(f"{one.tool}_max_us")] = max(longest)
-    return found
+            result[Key(f"{one.tool}_max_us")] = max(longest)
+    return result
 
 
-def together(run: Run) -> dict[Key, float]:
+def coincidence_figures(run: Run) -> dict[Key, float]:
     """The share of time, in ppm, with CPUs away at once, and the share expected by chance."""
-    found: dict[Key, float] = {}
+    result: dict[Key, float] = {}
     for one in run.together:
         row, span_s = f"CPUs {one.cpus}", 1e3 * run.duration_s
-        found[Key(TOGETHER, row=row)] = one.time_ns / span_s
-        found[Key(TOGETHER, row=f"{row} by chance")] = one.by_chance_ns / span_s
-    return found
+        result[Key(TOGETHER, row=row)] = one.time_ns / span_s
+        result[Key(TOGETHER, row=f"{row} by chance")] = one.by_chance_ns / span_s
+    return result
 
 
 def throughput(run: Run) -> dict[Key, float]:
@@ -179,8 +179,8 @@ def _summed(*results: Optional[ToolResult]) -> dict[str, float]:
     return rates
 
 
-def printed(unit: str, found: Iterable[Mapping[Key, float]]) -> Iterator[Measure]:
+def printed(unit: str, known: Iterable[Mapping[Key, float]]) -> Iterator[Measure]:
     """A measure for each figure that a tool printed, among those of of_run()."""
-    for name, row in dict.fromkeys((key.name, key.row) for keys in found for key in keys):
+    for name, row in dict.fromkeys((key.name, key.row) for keys in known for key in keys):
         own = "ns2" if name.endswith("_ns2") else unit
         yield Measure(name, own, row=row, durations=unit != "1/s")

@@ -65,24 +65,24 @@ class Gate:
 
 def parse(text: str) -> Gate:
     """Raises Refused if the text is malformed or names no endpoint."""
-    found = _GRAMMAR.fullmatch(text)
-    if not found:
+    match = _GRAMMAR.fullmatch(text)
+    if not match:
         why = f"--require {text!r}: not of the form ENDPOINT>=N or throughput_loss<=N%"
         raise Refused(why, hint="such as 'interrupts_per_s>=40'")
-    if found[4]:
-        return Gate(found[1] or "", throughput.KEY, float(found[4]) / 100)
-    if found[2] not in GATED:
-        raise Refused(f"--require: no endpoint {found[2]!r}", hint=f"one of {', '.join(GATED)}")
-    return Gate(found[1] or "", GATED[found[2]].key(), float(found[3]))
+    if match[4]:
+        return Gate(match[1] or "", throughput.KEY, float(match[4]) / 100)
+    if match[2] not in GATED:
+        raise Refused(f"--require: no endpoint {match[2]!r}", hint=f"one of {', '.join(GATED)}")
+    return Gate(match[1] or "", GATED[match[2]].key(), float(match[3]))
 
 
-def check_names(gates: Sequence[Gate], found: Comparison) -> None:
+def check_names(gates: Sequence[Gate], comparison: Comparison) -> None:
     """Raises Refused if a gate names an unknown arm, or a figure that an arm's report lacks."""
-    names = [report.name for report in found.reports]
+    names = [report.name for report in comparison.reports]
     for gate in gates:
         if gate.arm and gate.arm not in names:
             raise Refused(f"--require: no arm {gate.arm!r}", hint=f"one of {', '.join(names)}")
-    for report in found.reports:
+    for report in comparison.reports:
         missing = [gate.key for gate in _for(gates, report) if report.get(*gate.key) is None]
         if missing and report.verdict != REFUSED:
             if throughput.KEY in missing:
@@ -93,11 +93,11 @@ def check_names(gates: Sequence[Gate], found: Comparison) -> None:
             raise Refused(why, hint=f"one of {', '.join(known)}")
 
 
-def check(gates: Sequence[Gate], found: Comparison) -> None:
+def check(gates: Sequence[Gate], comparison: Comparison) -> None:
     """Raises Unmet, naming every gate that was missed."""
     missed: list[str] = []
-    for report in found.reports:
-        who = f"{report.name}: " if found.several else ""
+    for report in comparison.reports:
+        who = f"{report.name}: " if comparison.several else ""
         words = (gate.missed(report) for gate in _for(gates, report))
         missed += [f"{who}{why}" for why in words if why]
     if missed:

@@ -39,9 +39,9 @@ def of_boots(boots: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:
     """The findings of verify in the boots of an arm: each row from the boot with its worst
     state."""
     rows: dict[tuple[str, int], list[Finding]] = {}
-    for found in boots:
+    for findings in boots:
         seen: Counter[str] = Counter()  # a setting may have a row for each CPU
-        for row in found:
+        for row in findings:
             seen[row.name] += 1
             rows.setdefault((row.name, seen[row.name]), []).append(row)
     return tuple(_worst(each, len(boots)) for each in rows.values())

@@ -79,11 +79,11 @@ def _took(arm: OsnoiseArm, kind: str, cpu: Cpu) -> str:
     return f"{rate * arm.seconds:,.0f} ({number(ppm * arm.seconds / 1e3)})" if rate or ppm else "0"
 
 
-def gaps(found: Iterable[ArmGap], sets: Mapping[str, CpuSet]) -> Iterator[tuple[str, str]]:
+def gaps(arm_gaps: Iterable[ArmGap], sets: Mapping[str, CpuSet]) -> Iterator[tuple[str, str]]:
     """The header, then a row for each gap with its length, and below it a row for each of its
     causes, in order; only the longest causes, up to a limit."""
     yield "the longest gaps and their causes, in order", "us"
-    for one in found:
+    for one in arm_gaps:
         what = ": the latest wake-up" if one.wakeup else ""
         where = f"{one.arm}, CPU {cpu_name(one.cpu, sets)} at {one.begin_s:.3f} s{what}"
         yield where, number(one.length_ns / 1e3)

@@ -46,13 +46,13 @@ def steps(ends_s: Sequence[float], paces: Sequence[float]) -> Iterator[PaceStep]
             yield PaceStep(known[place][0], level / pace, pace)
 
 
-def told(run: Run) -> Iterator[str]:
+def pace_sentences(run: Run) -> Iterator[str]:
     """A sentence for each CPU of a run whose pace changed."""
     for cpu in run.cpus:
-        found = [*steps(run.ends_s, cpu.series.readings_per_ms)] if cpu.series else []
-        if found:
-            more = f" and changed {len(found) - _MOST} times more" if len(found) > _MOST else ""
-            changes = ", ".join(map(str, found[:_MOST]))
+        lasting = [*steps(run.ends_s, cpu.series.readings_per_ms)] if cpu.series else []
+        if lasting:
+            more = f" and changed {len(lasting) - _MOST} times more" if len(lasting) > _MOST else ""
+            changes = ", ".join(map(str, lasting[:_MOST]))
             yield f"CPU {cpu.cpu}: the pace {changes}{more}; {_frequency(cpu.power)}"
 
 

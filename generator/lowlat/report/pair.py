@@ -103,10 +103,10 @@ class Pair:
 def compared_figures(pair: Pair, order: Optional[Order]) -> tuple[ComparedFigure, ...]:
     """All figures that both arms have; with an ``order`` of the boots those of a claim get interval
     and p."""
-    found = {key: row.compared() for key, row in pair.figures.items()}
+    compared = {key: row.compared() for key, row in pair.figures.items()}
     if order is not None:
-        found.update(_tested(pair, found, order))
-    return tuple(found.values())
+        compared.update(_tested(pair, compared, order))
+    return tuple(compared.values())
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class PairFigure:
 
 
 def _tested(
-    pair: Pair, found: dict[Key, ComparedFigure], order: Order
+    pair: Pair, compared: dict[Key, ComparedFigure], order: Order
 ) -> dict[Key, ComparedFigure]:
     """The endpoints of the claim that every boot has, the primary one in a test of its own."""
     rows, longest = pair.figures, longest_gaps(pair)
@@ -177,7 +177,7 @@ def _tested(
         for key, row in rows.items()
         if row.measure in ENDPOINTS and key.name not in longest and row.known
     ]
-    families = [[key for key in claimed if found[key].primary is own] for own in (True, False)]
+    families = [[key for key in claimed if compared[key].primary is own] for own in (True, False)]
     if not pair.before.runs[0].emulated:
         # A guard, not one of the claims.
         guard = rows.get(throughput.KEY)
@@ -187,8 +187,8 @@ def _tested(
         results = permutation.infer([rows[key].samples() for key in family], order)
         for key, one in zip(family, results):
             low, high = one.ci95
-            ends = (low, high) if math.isfinite(high) and found[key].ratio is not None else None
-            result[key] = replace(found[key], p=one.adjusted, ci95=ends, ratio_at_least=low)
+            ends = (low, high) if math.isfinite(high) and compared[key].ratio is not None else None
+            result[key] = replace(compared[key], p=one.adjusted, ci95=ends, ratio_at_least=low)
     return result
 
 
@@ -211,11 +211,11 @@ def measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measu
     result += figures.causes(runs, cpus)
     result += (WORST_SECOND, MAJOR_FAULTS)
     result += figures.printed("ns", (work.values(run, cpus) for run in runs))
-    result += figures.printed("ppm", map(figures.together, runs))
+    result += figures.printed("ppm", map(figures.coincidence_figures, runs))
     if comparable.same_version(comparable.oslat_version, runs):
         result.append(OSLAT_MAX)
-    if comparable.same_version(comparable.opinion_versions, runs):
-        result += figures.printed("us", map(figures.opinions, runs))
+    if comparable.same_version(comparable.cross_check_versions, runs):
+        result += figures.printed("us", map(figures.cross_checks, runs))
     if comparable.same_stress(runs):
         result += figures.printed("1/s", map(figures.throughput, runs))
     least = max(run.threshold_ns for run in runs)

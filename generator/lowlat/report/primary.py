@@ -9,7 +9,7 @@ from lowlat.report.endpoint import ENDPOINTS, INTERRUPTS, SUBJECTS
 from lowlat.report.measure import Key
 
 
-def chosen(runs: Sequence[Run]) -> tuple[Key, str]:
+def primary_of(runs: Sequence[Run]) -> tuple[Key, str]:
     """The primary endpoint of compared runs, and the reason ("" for the usual one). Under emulation
     it is interrupts, because durations mean nothing; else the endpoint that the runs' plans name,
     if every run has it."""

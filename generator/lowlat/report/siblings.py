@@ -18,13 +18,13 @@ _BUSY = 0.05
 def shares(run: Run, cpus: CpuSet) -> Mapping[int, float]:
     """For each of these CPUs with SMT siblings: the share of the time in which the busiest of them
     was busy."""
-    found = {}
+    result = {}
     for core in run.host.layout:
         for cpu in core.cpus & cpus:
             names = {str(other) for other in core.cpus if other != cpu}
             if known := [share for name, share in run.host.busy.items() if name in names]:
-                found[cpu] = max(known)
-    return found
+                result[cpu] = max(known)
+    return result
 
 
 def busy(run: Run) -> Iterator[str]:

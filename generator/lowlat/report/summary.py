@@ -22,19 +22,20 @@ _FEW = 4
 _BRIEF = (0, 2, 4, 5)
 
 
-def headline(found: Comparison) -> str:
+def headline(comparison: Comparison) -> str:
     """The finding in one sentence."""
-    if found.described:
-        return "{} ({}).".format(*arm_tables.finding(found.described))
-    if not found.several:
-        return wording.headline(found.reports[0])
-    told = map(_told, found.reports) if len(found.reports) <= _FEW else _counted(found)
-    return f"{subject(found).name} against {found.first}: {', '.join(told)}."
+    if comparison.described:
+        return "{} ({}).".format(*arm_tables.finding(comparison.described))
+    if not comparison.several:
+        return wording.headline(comparison.reports[0])
+    few = len(comparison.reports) <= _FEW
+    told = map(_told, comparison.reports) if few else _counted(comparison)
+    return f"{subject(comparison).name} against {comparison.first}: {', '.join(told)}."
 
 
-def subject(found: Comparison) -> Subject:
+def subject(comparison: Comparison) -> Subject:
     """The subject of the verdicts."""
-    known = (report.primary.name for report in found.reports if report.primary)
+    known = (report.primary.name for report in comparison.reports if report.primary)
     return SUBJECTS[next(known, NOISE)]
 
 
@@ -46,36 +47,36 @@ def _told(report: Report) -> str:
     return f"{words} (ratio {change(primary)})"
 
 
-def _counted(found: Comparison) -> Iterator[str]:
+def _counted(comparison: Comparison) -> Iterator[str]:
     """The number of arms with each verdict, and their names if they are few."""
     verdicts: dict[str, list[str]] = {}
-    for report in found.reports:
+    for report in comparison.reports:
         verdicts.setdefault(report.verdict, []).append(report.name)
     for word, names in verdicts.items():
         which = f" ({', '.join(names)})" if len(names) <= _FEW else ""
-        yield f"{word.replace('-', ' ')} in {len(names)} of {len(found.reports)} arms{which}"
+        yield f"{word.replace('-', ' ')} in {len(names)} of {len(comparison.reports)} arms{which}"
 
 
-def shown(found: Comparison, *, brief: bool = False) -> tuple[Table, ...]:
+def shown(comparison: Comparison, *, brief: bool = False) -> tuple[Table, ...]:
     """All tables of one arm, or the common ones of several."""
-    if found.described:
-        return arm_tables.tables(found.described)
-    if not found.several:
-        return tables(found.reports[0])
-    whole = table(found)
-    others = with_rows((by_class(found.reports, ("all",)), longest_gaps(found.reports)))
+    if comparison.described:
+        return arm_tables.tables(comparison.described)
+    if not comparison.several:
+        return tables(comparison.reports[0])
+    whole = table(comparison)
+    others = with_rows((by_class(comparison.reports, ("all",)), longest_gaps(comparison.reports)))
     if not brief:
         return whole, *others
     rows = (tuple(row[place] for place in _BRIEF) for row in (whole.header, *whole.rows))
     return Table.of(rows, whole.note), *others
 
 
-def table(found: Comparison) -> Table:
+def table(comparison: Comparison) -> Table:
     """A row for each arm: boots, the primary endpoint, its ratio, interval, p and the verdict."""
-    header = (found.first, "boots", subject(found).column, "ratio", "95 %", "p", "verdict")
+    figure = subject(comparison).column
     return Table(
-        header,
-        tuple(_row(report) for report in found.reports),
+        (comparison.first, "boots", figure, "ratio", "95 %", "p", "verdict"),
+        tuple(_row(report) for report in comparison.reports),
         note="each arm against the first; p is adjusted for the number of arms, intervals are not: "
         "an interval that excludes 1 may be no finding",
     )
@@ -93,47 +94,47 @@ def _row(report: Report) -> tuple[str, ...]:
     return report.name, boots, figure, *words, report.verdict
 
 
-def notes(found: Comparison) -> Iterator[str]:
+def notes(comparison: Comparison) -> Iterator[str]:
     """Notes on the arms that the headline lacks; the same note on several arms is one sentence."""
-    if found.described:
-        yield from found.described.flags
+    if comparison.described:
+        yield from comparison.described.flags
     flags: dict[str, list[str]] = {}
-    for report in found.reports:
-        told = found.several and report.verdict not in (REDUCED, INCREASED)
+    for report in comparison.reports:
+        told = comparison.several and report.verdict not in (REDUCED, INCREASED)
         why = [f"{report.verdict.replace('-', ' ')}: {report.why}"] if told else []
         for flag in (*why, *report.flags):
-            if found.several or flag not in report.why:
+            if comparison.several or flag not in report.why:
                 flags.setdefault(flag, []).append(report.name)
     for flag, names in flags.items():
-        everywhere = len(names) == len(found.reports)
+        everywhere = len(names) == len(comparison.reports)
         yield flag if everywhere else f"{', '.join(names)}: {flag}"
 
 
-def parts(found: Comparison, name: str, kind: str) -> dict[str, float]:
+def parts(comparison: Comparison, name: str, kind: str) -> dict[str, float]:
     """The rows of a figure of an arm over all CPUs: as compared or, if the other arm
     lacks them, of this arm alone."""
     compared = {
-        row.row: row.before if name == found.first else row.after
-        for report in reversed(found.reports)
+        row.row: row.before if name == comparison.first else row.after
+        for report in reversed(comparison.reports)
         for row in parts_of(report, kind)
-        if name in (found.first, report.name)
+        if name in (comparison.first, report.name)
     }
-    own = next(arm for arm in found.arms if arm.name == name)
-    return compared or (found.described or describe(own)).parts(kind)
+    own = next(arm for arm in comparison.arms if arm.name == name)
+    return compared or (comparison.described or describe(own)).parts(kind)
 
 
-def kernels(found: Comparison) -> Iterator[str]:
+def kernels(comparison: Comparison) -> Iterator[str]:
     """The common kernel of all arms, or the kernel of each arm."""
-    told = dict.fromkeys(arm.kernels for arm in found.arms)
-    each = (f"{arm.kernels} in {arm.name}" for arm in found.arms)
+    told = dict.fromkeys(arm.kernels for arm in comparison.arms)
+    each = (f"{arm.kernels} in {arm.name}" for arm in comparison.arms)
     yield from told if len(told) == 1 else each
 
 
-def missing(found: Comparison) -> Iterator[str]:
+def missing(comparison: Comparison) -> Iterator[str]:
     """The settings that were not in effect; with several arms, also in which."""
     lost: dict[str, list[str]] = {}
-    for report in found.reports:
+    for report in comparison.reports:
         for item in report.not_in_effect:
             lost.setdefault(f"{item.name}: {item.why}", []).append(report.name)
     for words, names in lost.items():
-        yield words if not found.several else f"{', '.join(names)}: {words}"
+        yield words if not comparison.several else f"{', '.join(names)}: {words}"

@@ -113,8 +113,8 @@ def _side(report: Report, place: int) -> OsnoiseArm:
 
 def longest_gaps(reports: Sequence[Report]) -> Table:
     """The longest gaps of each arm, with their causes in the order in which they began."""
-    found = dict.fromkeys(gap for report in reports for gap in report.longest_gaps)
-    return Table.of(osnoise.gaps(found, reports[0].sets))
+    gaps = dict.fromkeys(gap for report in reports for gap in report.longest_gaps)
+    return Table.of(osnoise.gaps(gaps, reports[0].sets))
 
 
 def _worst(report: Report) -> list[int]:

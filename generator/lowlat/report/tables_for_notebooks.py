@@ -140,9 +140,9 @@ def _work(run: Run, cpu: CpuRun) -> Iterator[TableRow]:
 
 def _series(run: Run, cpu: CpuRun) -> Iterator[TableRow]:
     columns = ("begin_s", "end_s", "noise_ns", "gaps", "interrupts", "readings_per_ms")
-    if (found := cpu.series) is not None:
+    if (series := cpu.series) is not None:
         none = (None,) * len(run.ends_s)
-        more = (found.interrupts or none, found.readings_per_ms or none)
+        more = (series.interrupts or none, series.readings_per_ms or none)
         ends = (0.0, *run.ends_s), run.ends_s
-        for step in zip(*ends, found.noise_ns, found.gaps, *more):
+        for step in zip(*ends, series.noise_ns, series.gaps, *more):
             yield dict(zip(columns, step))

@@ -122,9 +122,9 @@ def source(row: str) -> str:
 
 def headline(report: Report) -> str:
     """The finding in one sentence, with its basis."""
-    found, basis = finding(report)
+    claim, basis = finding(report)
     basis = f"descriptive only: {basis}" if report.verdict == DESCRIPTIVE else basis
-    return f"{found} ({basis})." if basis else f"{found}."
+    return f"{claim} ({basis})." if basis else f"{claim}."
 
 
 def finding(report: Report) -> tuple[str, str]:

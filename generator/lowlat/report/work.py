@@ -34,14 +34,14 @@ _Values = Mapping[Key, tuple[float, float]]
 
 def values(run: Run, cpus: CpuSet) -> dict[Key, float]:
     """By figure and CPU, and over all CPUs: the mean, or the maximum for the longest piece."""
-    found: dict[tuple[str, str], dict[int, float]] = {}
+    by_figure: dict[tuple[str, str], dict[int, float]] = {}
     for one in run.work:
         for name, _, field in _FIGURES if one.cpu is not None and one.cpu in cpus else ():
             if (value := getattr(one, field)) is not None:
                 kind = f"{one.kind}-mixed" if one.mixed else one.kind
-                found.setdefault((name, kind), {})[one.cpu or 0] = value
+                by_figure.setdefault((name, kind), {})[one.cpu or 0] = value
     result: dict[Key, float] = {}
-    for (name, kind), own in found.items():
+    for (name, kind), own in by_figure.items():
         result.update({Key(name, cpu, kind): value for cpu, value in own.items()})
         result[Key(name, row=kind)] = (max if name == "work_max_ns" else fmean)(own.values())
     return result

@@ -51,7 +51,7 @@ def main(asked: RehearseArguments) -> int:
     if found:
         say(f"Page: {write_page(found, results)}")
     say(str(path))
-    refused = any(report.verdict == REFUSED for one in found for report in one.found.reports)
+    refused = any(report.verdict == REFUSED for one in found for report in one.comparison.reports)
     return 1 if wrong or refused or not found else 0
 
 
@@ -70,7 +70,7 @@ def _tell(done: Rehearsal, wrong: Sequence[str], found: Sequence[Group]) -> None
     for one in found:
         if len(found) > 1:
             say(bold(f"── {one.title}"))
-        say(Encoded(screen.render(one.found).rstrip()))
+        say(Encoded(screen.render(one.comparison).rstrip()))
         say()
 
 

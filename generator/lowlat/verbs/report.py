@@ -11,9 +11,9 @@ from pathlib import Path
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import say
 from lowlat.measure.run_file import read_run
-from lowlat.report import comparison, gate, in_effect
+from lowlat.report import gate, in_effect
 from lowlat.report.arm import Arm, named
-from lowlat.report.comparison import compare
+from lowlat.report.comparison import NAME, compare
 from lowlat.report.verdict import REFUSED
 from lowlat.verbs import report_output
 from lowlat.verbs.report_output import FORMS, ReportArguments
@@ -33,15 +33,15 @@ def main(args: ReportArguments) -> int:
         hint = "name those to describe, or those before the change"
         raise Refused("report: the runs are missing", hint=hint)
     _check_compared(args)
-    found = compare(*_arms(args))
-    gate.check_names(gates, found)
-    written = report_output.write(args, found)
+    comparison = compare(*_arms(args))
+    gate.check_names(gates, comparison)
+    written = report_output.write(args, comparison)
     forms = [form for name, form in FORMS.items() if getattr(args, name)]
-    sys.stdout.write((forms or [screen.render])[0](found))
+    sys.stdout.write((forms or [screen.render])[0](comparison))
     for line in written if not forms else ():
         say(line)
-    gate.check(gates, found)
-    return 1 if any(report.verdict == REFUSED for report in found.reports) else 0
+    gate.check(gates, comparison)
+    return 1 if any(report.verdict == REFUSED for report in comparison.reports) else 0
 
 
 def _check_compared(args: ReportArguments) -> None:
@@ -58,10 +58,10 @@ def _arms(args: ReportArguments) -> list[Arm]:
     arms += [(_AFTER, args.against)] if args.against else []
     arms += list(_further(args.arm))
     _check_apart(arms)
-    found = _labelled([Arm(name, tuple(map(read_run, paths))) for name, paths in arms])
+    labelled = _labelled([Arm(name, tuple(map(read_run, paths))) for name, paths in arms])
     if args.verify:
-        found[1] = replace(found[1], effect=in_effect.read_verify(args.verify))
-    return found
+        labelled[1] = replace(labelled[1], effect=in_effect.read_verify(args.verify))
+    return labelled
 
 
 def _labelled(arms: list[Arm]) -> list[Arm]:
@@ -89,7 +89,7 @@ def _check_apart(arms: Sequence[tuple[str, Sequence[Path]]]) -> None:
 def _further(given: Sequence[Sequence[str]]) -> Iterator[tuple[str, tuple[Path, ...]]]:
     seen = {_BEFORE, _AFTER}
     for name, *files in given:
-        if not re.fullmatch(comparison.NAME, name, re.ASCII) or name in seen or not files:
+        if not re.fullmatch(NAME, name, re.ASCII) or name in seen or not files:
             why = f"--arm {name!r}: not a name of its own followed by files"
             raise Refused(why, hint="such as --arm lowlat-poll runs/poll-*.json")
         seen.add(name)

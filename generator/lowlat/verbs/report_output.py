@@ -90,16 +90,16 @@ def check_files(
         taken.add(os.path.realpath(path or ""))
 
 
-def write(args: ReportArguments, found: Comparison) -> tuple[str, ...]:
+def write(args: ReportArguments, comparison: Comparison) -> tuple[str, ...]:
     """Write the requested files; returns a line about each. Raises Refused if a file cannot be
     written or the plan cannot be read."""
-    told = [_table(args.csv, endpoint_data(found))] if args.csv else []
+    told = [_table(args.csv, endpoint_data(comparison))] if args.csv else []
     if args.html or args.open:
         # Imported late: only a page needs templates.
         from lowlat.view.html import render
 
-        plan = store.read(args.plan, Root()) if args.plan else _stored(found.arms[1:2])
-        told.append(_page(args, render(Group("", found, plan))))
+        plan = store.read(args.plan, Root()) if args.plan else _stored(comparison.arms[1:2])
+        told.append(_page(args, render(Group("", comparison, plan))))
     return tuple(told)
 
 

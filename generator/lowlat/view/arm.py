@@ -35,7 +35,7 @@ class Group:
     """A comparison with its title on a page of several, and the plan for the reasons."""
 
     title: str
-    found: Comparison
+    comparison: Comparison
     plan: Optional[Plan] = None
 
 
@@ -48,11 +48,11 @@ def _view_arms(arms: Sequence[Arm]) -> tuple[ViewArm, ...]:
     )
 
 
-def drawn(found: Comparison) -> tuple[ViewArm, ...]:
+def drawn(comparison: Comparison) -> tuple[ViewArm, ...]:
     """The first arm and those compared with it; of many, those that differ most from it."""
-    known = [report for report in found.reports if report.verdict != REFUSED]
+    known = [report for report in comparison.reports if report.verdict != REFUSED]
     kept = {report.name for report in sorted(known, key=_apart, reverse=True)[: len(_KINDS) - 1]}
-    return _view_arms([arm for arm in found.arms if arm.name in {found.first, *kept}])
+    return _view_arms([arm for arm in comparison.arms if arm.name in {comparison.first, *kept}])
 
 
 def _apart(report: Report) -> float:
@@ -62,34 +62,34 @@ def _apart(report: Report) -> float:
     return abs(math.log(ratio)) if ratio else math.inf
 
 
-def emulated(found: Comparison) -> bool:
+def emulated(comparison: Comparison) -> bool:
     """Whether some runs were made under emulation, so that durations mean nothing."""
-    return any(one.emulated for one in (found.described, *found.reports) if one)
+    return any(one.emulated for one in (comparison.described, *comparison.reports) if one)
 
 
-def quietest(found: Comparison) -> int:
+def quietest(comparison: Comparison) -> int:
     """The index of the report with the smallest primary figure; 0 if none is known."""
-    primary = [(report.primary, place) for place, report in enumerate(found.reports)]
+    primary = [(report.primary, place) for place, report in enumerate(comparison.reports)]
     return min([(one.after, place) for one, place in primary if one], default=(0.0, 0))[1]
 
 
-def common_cpus(found: Comparison) -> CpuSet:
+def common_cpus(comparison: Comparison) -> CpuSet:
     """The CPUs for which every comparable arm has figures."""
-    if found.described:
-        return found.described.cpus
-    known = [report.cpus for report in found.reports if report.verdict != REFUSED]
+    if comparison.described:
+        return comparison.described.cpus
+    known = [report.cpus for report in comparison.reports if report.verdict != REFUSED]
     return reduce(and_, known) if known else CpuSet()
 
 
-def noisiest(found: Comparison, most: int) -> CpuSet:
+def noisiest(comparison: Comparison, most: int) -> CpuSet:
     """The common CPUs with the greatest primary figures after, at most ``most`` of them."""
-    worst = {cpu: _primary(found, cpu) for cpu in common_cpus(found)}
+    worst = {cpu: _primary(comparison, cpu) for cpu in common_cpus(comparison)}
     return CpuSet.of(sorted(worst, key=worst.__getitem__, reverse=True)[:most])
 
 
-def _primary(found: Comparison, cpu: int) -> float:
+def _primary(comparison: Comparison, cpu: int) -> float:
     """The greatest primary figure of a CPU after, 0 if unknown."""
-    if found.described:
-        return found.described.get(found.described.primary, cpu) or 0.0
-    ends = (report.get(report.primary.name, cpu) for report in found.reports if report.primary)
+    if comparison.described:
+        return comparison.described.get(comparison.described.primary, cpu) or 0.0
+    ends = (report.get(report.primary.name, cpu) for report in comparison.reports if report.primary)
     return max((end.after for end in ends if end), default=0.0)

@@ -19,58 +19,60 @@ from lowlat.view.sections import of_comparison
 _MOST_CPUS = 64
 
 
-def tell(group: Group, place: int = 0) -> dict[str, object]:
+def page_context(group: Group, place: int = 0) -> dict[str, object]:
     """The content of a page, or of part ``place`` of it (from 1), by its templates' names; pure.
 
     ``prefix`` makes the part's anchors unique on the page, ``spoken`` its labels for screen
     readers. ``arms`` are the drawn ones. ``endpoints`` are the figures over all CPUs and of the
     noisiest; ``others`` counts the CPUs left out. verify did not check boots of ``unlooked`` arms.
     """
-    found, plan = group.found, group.plan
-    reasons = settings.reasons(plan, found.arms)
+    comparison, plan = group.comparison, group.plan
+    reasons = settings.reasons(plan, comparison.arms)
     return {
         "prefix": f"g{place}-" if place else "",
         "spoken": f"{place}. {group.title}: " if place else "",
         "title": group.title,
-        "names": [arm.name for arm in found.arms],
-        "arms": drawn(found),
-        "opening": opening(found),
-        "emulated": emulated(found),
-        "flags": list(summary.notes(found)),
-        "sections": list(of_comparison(found, reasons.names)),
+        "names": [arm.name for arm in comparison.arms],
+        "arms": drawn(comparison),
+        "opening": opening(comparison),
+        "emulated": emulated(comparison),
+        "flags": list(summary.notes(comparison)),
+        "sections": list(of_comparison(comparison, reasons.names)),
         # An arm by itself has no interval and no p.
-        "endpoints": endpoint_data(found, noisiest(found, _MOST_CPUS))
-        if found.reports
+        "endpoints": endpoint_data(comparison, noisiest(comparison, _MOST_CPUS))
+        if comparison.reports
         else Data("", (), ()),
-        "others": max(len(common_cpus(found)) - _MOST_CPUS, 0),
+        "others": max(len(common_cpus(comparison)) - _MOST_CPUS, 0),
         "reasons": reasons,
-        "changes": list(settings.changes(found.arms)) if found.several else (),
-        "effects": settings.effects(found.arms),
-        "unlooked": [arm.name for arm in found.arms[1:] if arm.effect is None],
-        "missing": list(summary.missing(found)),
-        "steps": next_steps.steps(found, plan, _left(found)),
-        "method": method.about(found),
-        "facts": method.facts(found.arms),
-        "runs": method.runs(found.arms),
+        "changes": list(settings.changes(comparison.arms)) if comparison.several else (),
+        "effects": settings.effects(comparison.arms),
+        "unlooked": [arm.name for arm in comparison.arms[1:] if arm.effect is None],
+        "missing": list(summary.missing(comparison)),
+        "steps": next_steps.steps(comparison, plan, _left(comparison)),
+        "method": method.about(comparison),
+        "facts": method.facts(comparison.arms),
+        "runs": method.runs(comparison.arms),
     }
 
 
-def _left(found: Comparison) -> Optional[str]:
+def _left(comparison: Comparison) -> Optional[str]:
     """The largest cause of noise in the quietest arm, if its runs were traced."""
-    cpus, arm = common_cpus(found), (found.arms[1:] or found.arms)[quietest(found)]
-    return parts.largest(summary.parts(found, arm.name, CAUSES)) if cpus else None
+    if not common_cpus(comparison):
+        return None
+    arm = (comparison.arms[1:] or comparison.arms)[quietest(comparison)]
+    return parts.largest(summary.parts(comparison, arm.name, CAUSES))
 
 
-def endpoint_data(found: Comparison, cpus: Optional[CpuSet] = None) -> Data:
+def endpoint_data(comparison: Comparison, cpus: Optional[CpuSet] = None) -> Data:
     """The figures of all arms, one per row; for single CPUs only those in ``cpus``, or all."""
-    if found.described:
-        return _described_data(found.described)
+    if comparison.described:
+        return _described_data(comparison.described)
     header = (
         *("arm", "name", "unit", "cpu", "before", "after", "ratio", "ratio_at_least"),
         *("ci95_low", "ci95_high", "p", "primary"),
     )
     rows: list[tuple[Cell, ...]] = []
-    for report in found.reports:
+    for report in comparison.reports:
         for e in report.endpoints:
             if cpus is not None and e.cpu != "all" and e.cpu not in cpus:
                 continue
@@ -83,8 +85,9 @@ def endpoint_data(found: Comparison, cpus: Optional[CpuSet] = None) -> Data:
     return Data("figures.csv", header, rows)
 
 
-def _described_data(found: Description) -> Data:
+def _described_data(description: Description) -> Data:
     rows = [
-        (found.label, one.key.text, one.unit, str(one.key.cpu), one.value) for one in found.figures
+        (description.label, one.key.text, one.unit, str(one.key.cpu), one.value)
+        for one in description.figures
     ]
     return Data("figures.csv", ("arm", "name", "unit", "cpu", "value"), rows)

@@ -24,11 +24,11 @@ def power(arms: Sequence[ViewArm]) -> Table:
     """Power control of the processors, averaged over CPUs and runs: a row for each arm, without the
     idle states that no CPU entered; empty if unknown."""
     idle = {n for arm in arms for one in _readings(arm) for n, us in one.idle_us.items() if us}
-    found = {arm.name: [dict(_known(one, idle)) for one in _readings(arm)] for arm in arms}
-    columns = dict.fromkeys(name for own in found.values() for one in own for name in one)
+    readings = {arm.name: [dict(_known(one, idle)) for one in _readings(arm)] for arm in arms}
+    columns = dict.fromkeys(name for own in readings.values() for one in own for name in one)
     rows = tuple(
         (name, *(_mean([one[column] for one in own if column in one]) for column in columns))
-        for name, own in found.items()
+        for name, own in readings.items()
         if columns
     )
     return Table(("Power", *columns), rows, _governors(arms))

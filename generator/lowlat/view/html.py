@@ -14,18 +14,18 @@ from lowlat.draw import text
 from lowlat.report.wording import number
 from lowlat.view import settings
 from lowlat.view.arm import Group
-from lowlat.view.contents import tell
+from lowlat.view.contents import page_context
 from lowlat.view.plot import axis
 
 
 def render(group: Group) -> str:
     """The page of a comparison, or of one arm by itself."""
-    return filled("page.html.j2", [tell(group)], group.found.first)
+    return filled("page.html.j2", [page_context(group)], group.comparison.first)
 
 
 def render_groups(title: str, groups: Sequence[Group]) -> str:
     """The page of several comparisons, at least one: first all findings, then each comparison."""
-    told = [tell(group, place) for place, group in enumerate(groups, 1)]
+    told = [page_context(group, place) for place, group in enumerate(groups, 1)]
     return filled("groups.html.j2", told, title)
 
 

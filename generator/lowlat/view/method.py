@@ -58,16 +58,16 @@ def runs(arms: Sequence[Arm]) -> Table:
     return Table(("arm", "started", "boot", "label", "file", "seconds", "state"), rows)
 
 
-def about(found: Comparison) -> dict[str, object]:
+def about(comparison: Comparison) -> dict[str, object]:
     """The number of arms tested, and the other arms with the reason."""
     untested: dict[str, list[str]] = {}
-    for report in found.reports:
+    for report in comparison.reports:
         if report.verdict not in TESTED:
             untested.setdefault(report.why, []).append(report.name)
-    every = len(found.reports)
+    every = len(comparison.reports)
     return {
-        "compared": bool(found.reports),
-        "subject": summary.subject(found).name,
+        "compared": bool(comparison.reports),
+        "subject": summary.subject(comparison).name,
         "tested": every - sum(map(len, untested.values())),
         "untested": [(why, own if len(own) < every else []) for why, own in untested.items()],
     }

@@ -28,19 +28,19 @@ class NextStep:
 
 
 def steps(
-    found: Comparison, plan: Optional[Plan] = None, cause: Optional[str] = None
+    comparison: Comparison, plan: Optional[Plan] = None, cause: Optional[str] = None
 ) -> tuple[NextStep, ...]:
     """The next steps after the report of the quietest arm; ``cause`` ("class: cause") is the
     largest remaining cause of noise, None if unknown."""
-    if not found.reports:
+    if not comparison.reports:
         return _for_single_arm(cause)
-    report = found.reports[quietest(found)]
-    where = f" in {report.name}" if found.several else ""
+    report = comparison.reports[quietest(comparison)]
+    where = f" in {report.name}" if comparison.several else ""
     return (
         *_comparable(report),
-        *_effective(found),
-        *_boots(found, report),
-        *_verdict(report, several=found.several),
+        *_effective(comparison),
+        *_boots(comparison, report),
+        *_verdict(report, several=comparison.several),
         *(_remedy(cause, where) if cause else _left(report, where)),
         *_offers(plan),
     )
@@ -57,8 +57,8 @@ def _comparable(report: Report) -> Iterator[NextStep]:
         yield NextStep(why, "lowlat-gen measure --label NAME")
 
 
-def _effective(found: Comparison) -> Iterator[NextStep]:
-    lost = (missing for report in found.reports for missing in report.not_in_effect)
+def _effective(comparison: Comparison) -> Iterator[NextStep]:
+    lost = (missing for report in comparison.reports for missing in report.not_in_effect)
     names = dict.fromkeys(missing.name for missing in lost)
     if names:
         yield NextStep(
@@ -69,16 +69,16 @@ def _effective(found: Comparison) -> Iterator[NextStep]:
             f"What {name} needs before it takes effect:",
             f"lowlat-gen explain {plain(name).partition(' ')[0]}",
         )
-    if all(arm.effect is None for arm in found.arms):
+    if all(arm.effect is None for arm in comparison.arms):
         why = "Settings were not verified; pass --verify FILE."
         yield NextStep(why, "lowlat-gen verify --json > verify.json")
 
 
-def _boots(found: Comparison, report: Report) -> Iterator[NextStep]:
+def _boots(comparison: Comparison, report: Report) -> Iterator[NextStep]:
     command = f"lowlat-gen {'rehearse' if report.emulated else 'tune'} --boots"
-    arms = sum(report.verdict != REFUSED for report in found.reports)
+    arms = sum(report.verdict != REFUSED for report in comparison.reports)
     needed = boots_needed(arms)
-    untested = (report for report in found.reports if report.verdict == DESCRIPTIVE)
+    untested = (report for report in comparison.reports if report.verdict == DESCRIPTIVE)
     if needed is not None and any(min(one.boots) < needed for one in untested):
         test = f"a test of {arms} arms" if arms > 1 else "a test"
         why = f"Too few boots to tell a change from chance: {needed} boots per arm allow {test}."

@@ -52,28 +52,28 @@ class Opening:
     facts: tuple[str, ...]
 
 
-def opening(found: Comparison) -> Opening:
-    if found.described:
-        return _of_arm(found, found.described)
-    report = found.reports[quietest(found)]
-    headline, basis = summary.headline(found), ""
-    if not found.several:
+def opening(comparison: Comparison) -> Opening:
+    if comparison.described:
+        return _of_arm(comparison, comparison.described)
+    report = comparison.reports[quietest(comparison)]
+    headline, basis = summary.headline(comparison), ""
+    if not comparison.several:
         # The finding's basis is too long for the large font.
         headline, basis = wording.finding(report)
     return Opening(
-        verdict="several" if found.several else report.verdict,
-        badge=f"{len(found.arms)} arms" if found.several else VERDICTS[report.verdict],
+        verdict="several" if comparison.several else report.verdict,
+        badge=f"{len(comparison.arms)} arms" if comparison.several else VERDICTS[report.verdict],
         headline=headline,
         basis=basis,
-        numbers=tuple(numbers(found)),
-        figures=forest_plot.figure(found),
-        facts=_facts(found),
+        numbers=tuple(numbers(comparison)),
+        figures=forest_plot.figure(comparison),
+        facts=_facts(comparison),
     )
 
 
-def _of_arm(found: Comparison, one: Description) -> Opening:
+def _of_arm(comparison: Comparison, one: Description) -> Opening:
     headline, basis = arm_tables.finding(one)
-    drawn = {cpu: one.get(one.primary, cpu) or 0.0 for cpu in noisiest(found, _MOST_CPUS)}
+    drawn = {cpu: one.get(one.primary, cpu) or 0.0 for cpu in noisiest(comparison, _MOST_CPUS)}
     return Opening(
         verdict="several" if one.complete and one.valid else "refused",
         badge=f"{one.runs} run{'s' if one.runs > 1 else ''}",
@@ -81,24 +81,24 @@ def _of_arm(found: Comparison, one: Description) -> Opening:
         basis=basis,
         numbers=tuple(_numbers_of_arm(one)),
         figures=forest_plot.of_cpus(drawn, SUBJECTS[one.primary]),
-        facts=_facts(found),
+        facts=_facts(comparison),
     )
 
 
-def _numbers_of_arm(found: Description) -> Iterator[Number]:
+def _numbers_of_arm(description: Description) -> Iterator[Number]:
     for one in DRAWN:
-        if (value := found.by_key.get(one.key())) is not None:
+        if (value := description.by_key.get(one.key())) is not None:
             of, shown = one.subject, number(value / size(one.unit))
             yield Number(of.name.lower(), "after", shown, of.each)
 
 
-def _facts(found: Comparison) -> tuple[str, ...]:
-    return tuple(filter(None, facts([run for arm in found.arms for run in arm.runs])))
+def _facts(comparison: Comparison) -> tuple[str, ...]:
+    return tuple(filter(None, facts([run for arm in comparison.arms for run in arm.runs])))
 
 
-def numbers(found: Comparison) -> Iterator[Number]:
+def numbers(comparison: Comparison) -> Iterator[Number]:
     """The verdict's figure, for the first arm and for the quietest other arm."""
-    best = found.reports[quietest(found)]
+    best = comparison.reports[quietest(comparison)]
     end = best.primary
     if end:
         each = SUBJECTS[end.name].each
@@ -106,7 +106,7 @@ def numbers(found: Comparison) -> Iterator[Number]:
         if in_counts(end, best):
             unit = f"interrupts on each CPU {per(end, best)}"
         one, other = values(end, best)
-        yield Number(found.first, "before", one, unit)
+        yield Number(comparison.first, "before", one, unit)
         yield Number(best.name, "after", other, unit)
 
 

@@ -45,24 +45,24 @@ _PADDING = 3
 _NAME = 12
 
 
-def render(found: Comparison) -> str:
+def render(comparison: Comparison) -> str:
     """The whole report for standard output, be it a terminal or not."""
-    if found.described:
-        return as_text.render(found)
+    if comparison.described:
+        return as_text.render(comparison)
     watched = sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
     if watched and find_spec("rich") is not None:
-        return _rich(found)
-    first, _, rest = as_text.render(found).partition("\n")
-    charts = [*forest_plot.text(found), *_histograms(found)]
+        return _rich(comparison)
+    first, _, rest = as_text.render(comparison).partition("\n")
+    charts = [*forest_plot.text(comparison), *_histograms(comparison)]
     lines = map(printable, (*rest.splitlines(), *(["", *charts] if charts else [])))
     return Encoded("\n".join((bold(first), *lines, "")))
 
 
-def _histograms(found: Comparison) -> Iterator[str]:
-    shown = CpuSet() if emulated(found) else noisiest(found, histogram.MOST)
-    lines = list(histogram.text(drawn(found), shown, blocks=_blocks()))
+def _histograms(comparison: Comparison) -> Iterator[str]:
+    shown = CpuSet() if emulated(comparison) else noisiest(comparison, histogram.MOST)
+    lines = list(histogram.text(drawn(comparison), shown, blocks=_blocks()))
     yield from lines
-    left = len(common_cpus(found)) - len(shown)
+    left = len(common_cpus(comparison)) - len(shown)
     if lines and left:
         yield f"{left} more CPUs: --html FILE draws them"
 
@@ -76,7 +76,7 @@ def _blocks() -> bool:
     return True
 
 
-def _rich(found: Comparison) -> str:
+def _rich(comparison: Comparison) -> str:
     from rich.console import Console, Group
 
     out = io.StringIO()
@@ -87,15 +87,16 @@ def _rich(found: Comparison) -> str:
         color_system="standard" if colour_wanted(sys.stdout) else None,
         highlight=False,
     )
-    colour = _COLOURS[found.reports[0].verdict] if not found.several else ""
-    console.print(_line(summary.headline(found), f"bold {colour}".strip()))
-    glance = list(forest_plot.text(found, console.width))
-    parts = [_table(table, console.width) for table in summary.shown(found, brief=bool(glance))]
-    parts[1:1] = [Group("", *map(_line, _histograms(found)))]
+    colour = _COLOURS[comparison.reports[0].verdict] if not comparison.several else ""
+    console.print(_line(summary.headline(comparison), f"bold {colour}".strip()))
+    glance = list(forest_plot.text(comparison, console.width))
+    tables = summary.shown(comparison, brief=bool(glance))
+    parts = [_table(table, console.width) for table in tables]
+    parts[1:1] = [Group("", *map(_line, _histograms(comparison)))]
     if glance:
         parts.insert(0, Group(*map(_line, glance), ""))
     _stack(console, parts, least=1 if glance else _LEAST)
-    for style, line in _ending(found):
+    for style, line in _ending(comparison):
         console.print(_line(line, style))
     return Encoded(out.getvalue())
 
@@ -127,18 +128,18 @@ def _table(table: Table, width: int) -> RenderableType:
     return drawn
 
 
-def _ending(found: Comparison) -> Iterator[tuple[str, str]]:
+def _ending(comparison: Comparison) -> Iterator[tuple[str, str]]:
     """The settings not in effect, the notes and the next step, each with its style."""
     yield "", ""
-    for words in summary.missing(found):
+    for words in summary.missing(comparison):
         yield "red", f"Not in effect: {words}"
-    yield from (("dim", f"Note: {words}") for words in summary.kernels(found))
-    notes = list(summary.notes(found))
+    yield from (("dim", f"Note: {words}") for words in summary.kernels(comparison))
+    notes = list(summary.notes(comparison))
     for note in notes[:_NOTES]:
         yield "dim", f"Note: {note}"
     if len(notes) > _NOTES:
         yield "dim", f"Note: {len(notes) - _NOTES} more in --json"
-    for step in next_steps.steps(found)[:1]:
+    for step in next_steps.steps(comparison)[:1]:
         yield "", f"Next: {step.command} ({step.why.rstrip('.:')})"
 
 

@@ -8,7 +8,7 @@ from statistics import fmean, median
 from typing import Callable
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import Comb
+from lowlat.model.run import PeriodicSource
 from lowlat.report import arm_tables, summary, tables
 from lowlat.report.comparison import Comparison
 from lowlat.report.endpoint import DRAWN, INTERRUPTS
@@ -63,68 +63,68 @@ class RunsShown:
     timed: bool
 
 
-def of_comparison(found: Comparison, names: Iterable[str]) -> Iterator[Section]:
+def of_comparison(comparison: Comparison, names: Iterable[str]) -> Iterator[Section]:
     """The sections in reading order; ``names`` are the settings made."""
-    arms, timed = drawn(found), not emulated(found)
-    worst, rows = noisiest(found, _MOST_CPUS), partial(summary.parts, found)
-    measured = RunsShown(arms, common_cpus(found), worst, rows, timed)
+    arms, timed = drawn(comparison), not emulated(comparison)
+    worst, rows = noisiest(comparison, _MOST_CPUS), partial(summary.parts, comparison)
+    measured = RunsShown(arms, common_cpus(comparison), worst, rows, timed)
     stated = with_rows([costs.stated(names)])
-    lost = [tables.throughput(found.reports)] if found.reports else []
+    lost = [tables.throughput(comparison.reports)] if comparison.reports else []
     done = (*lost, costs.power(arms)) if timed else ()
     spent = Section("costs", tables=with_rows(done), words=stated)
-    every = (_figures(found), *_of_runs(measured), spent)
+    every = (_figures(comparison), *_of_runs(measured), spent)
     return (section for section in every if not section.empty)
 
 
-def _figures(found: Comparison) -> Section:
+def _figures(comparison: Comparison) -> Section:
     # Without the parts of the noise, which a drawing shows.
-    if found.described:
-        return Section("figures", tables=arm_tables.tables(found.described, parts=False))
-    if not found.several:
-        return Section("figures", tables=tables.figures(found.reports[0], parts=False))
+    if comparison.described:
+        return Section("figures", tables=arm_tables.tables(comparison.described, parts=False))
+    if not comparison.several:
+        return Section("figures", tables=tables.figures(comparison.reports[0], parts=False))
     folds = (
-        Fold(f"{found.first} and {report.name}", shown)
-        for report in found.reports
+        Fold(f"{comparison.first} and {report.name}", shown)
+        for report in comparison.reports
         if (shown := tables.figures(report, parts=False))
     )
-    return Section("figures", tables=summary.shown(found), folds=tuple(folds))
+    return Section("figures", tables=summary.shown(comparison), folds=tuple(folds))
 
 
-def _of_runs(found: RunsShown) -> Iterator[Section]:
+def _of_runs(runs: RunsShown) -> Iterator[Section]:
     """The sections on the runs of one or more arms; some may be empty."""
-    arms, cpus = found.arms, found.cpus
+    arms, cpus = runs.arms, runs.cpus
     if cpus:
-        yield _sources(found)
-        if found.timed:
-            about = {"shown": len(found.shown), "of": len(cpus)}
-            yield Section("histograms", histogram.figures(arms, found.shown), about=about)
-        yield _over_time(found)
-        yield Section("periods", words=with_rows([_periods(arms, cpus)]) if found.timed else ())
+        yield _sources(runs)
+        if runs.timed:
+            about = {"shown": len(runs.shown), "of": len(cpus)}
+            yield Section("histograms", histogram.figures(arms, runs.shown), about=about)
+        yield _over_time(runs)
+        yield Section("periods", words=with_rows([_periods(arms, cpus)]) if runs.timed else ())
     last = arms[min(1, len(arms) - 1)]
     named = last.name if len(arms) > 2 else ""
     yield Section("machine", machine.figure(last.runs[-1]), about={"arm": named})
 
 
-def _over_time(found: RunsShown) -> Section:
-    inside = [time_series.NOISE, time_series.INTERRUPTS][0 if found.timed else 1 :]
-    figures = [f for one in inside for f in time_series.figures(found.arms, found.cpus, one)]
-    by_run = [one for one in DRAWN if one.durations is found.timed]
-    figures += [f for one in by_run for f in run_series.figure(found.arms, found.cpus, one)]
-    for cpu in found.shown if found.timed else ():
-        figures += time_series.figures(found.arms, CpuSet.of([cpu]), time_series.pace_of(cpu))
-    return Section("time", tuple(figures), about={"timed": found.timed})
+def _over_time(runs: RunsShown) -> Section:
+    inside = [time_series.NOISE, time_series.INTERRUPTS][0 if runs.timed else 1 :]
+    figures = [f for one in inside for f in time_series.figures(runs.arms, runs.cpus, one)]
+    by_run = [one for one in DRAWN if one.durations is runs.timed]
+    figures += [f for one in by_run for f in run_series.figure(runs.arms, runs.cpus, one)]
+    for cpu in runs.shown if runs.timed else ():
+        figures += time_series.figures(runs.arms, CpuSet.of([cpu]), time_series.pace_of(cpu))
+    return Section("time", tuple(figures), about={"timed": runs.timed})
 
 
-def _sources(found: RunsShown) -> Section:
+def _sources(runs: RunsShown) -> Section:
     causes, interrupts = (
-        parts.whole(kind, {arm.name: found.parts(arm.name, kind) for arm in found.arms})
+        parts.whole(kind, {arm.name: runs.parts(arm.name, kind) for arm in runs.arms})
         for kind in (CAUSES, INTERRUPTS)
     )
     about = {
-        "timed": found.timed,
+        "timed": runs.timed,
         "named": bool(causes.parts),
-        "unknown": [arm.name for arm in found.arms if arm.name not in causes.arms],
-        "traced": {run.attribution.observer for arm in found.arms for run in arm.runs}
+        "unknown": [arm.name for arm in runs.arms if arm.name not in causes.arms],
+        "traced": {run.attribution.observer for arm in runs.arms for run in arm.runs}
         <= {"trace", ""},
     }
     drawings = (*parts.figures(causes), *parts.figures(interrupts))
@@ -138,16 +138,19 @@ _MOST_PERIODS = 12
 def _periods(arms: Sequence[ViewArm], cpus: CpuSet) -> Table:
     """The periodic gaps and their causes: a row each, the strongest first; no rows if none was
     found."""
-    found = {arm.name: _combs(arm, cpus) for arm in arms}
-    alike: dict[str, list[Comb]] = {}
-    for comb in (comb for combs in found.values() for comb in combs):
-        alike.setdefault(comb.name, []).append(comb)
+    by_arm = {arm.name: _periodic_sources(arm, cpus) for arm in arms}
+    alike: dict[str, list[PeriodicSource]] = {}
+    for source in (source for sources in by_arm.values() for source in sources):
+        alike.setdefault(source.name, []).append(source)
     names = sorted(alike, key=lambda name: max(c.power for c in alike[name]), reverse=True)
     rows = (
         (
-            f"{short(round(median(comb.frequency_hz for comb in alike[name]), 3))} Hz",
+            f"{short(round(median(source.frequency_hz for source in alike[name]), 3))} Hz",
             *(name, _cause(alike[name])),
-            *(_told([comb for comb in found[arm.name] if comb.name == name]) for arm in arms),
+            *(
+                _told([source for source in by_arm[arm.name] if source.name == name])
+                for arm in arms
+            ),
         )
         for name in names[:_MOST_PERIODS]
     )
@@ -156,16 +159,16 @@ def _periods(arms: Sequence[ViewArm], cpus: CpuSet) -> Table:
     return Table(header, tuple(rows), left)
 
 
-def _combs(arm: ViewArm, cpus: CpuSet) -> list[Comb]:
-    known = (run.cpu(place).combs or () for run in arm.runs for place in cpus)
-    return [comb for combs in known for comb in combs if comb.frequency_hz > 0]
+def _periodic_sources(arm: ViewArm, cpus: CpuSet) -> list[PeriodicSource]:
+    known = (run.cpu(place).periods or () for run in arm.runs for place in cpus)
+    return [source for sources in known for source in sources if source.frequency_hz > 0]
 
 
-def _cause(combs: Sequence[Comb]) -> str:
-    causes = [comb.cause for comb in combs if comb.cause]
+def _cause(sources: Sequence[PeriodicSource]) -> str:
+    causes = [source.cause for source in sources if source.cause]
     return max(causes, key=causes.count) if causes else ""
 
 
-def _told(combs: Sequence[Comb]) -> str:
+def _told(sources: Sequence[PeriodicSource]) -> str:
     """The mean rate over the CPUs with this period."""
-    return f"{number(fmean(comb.rate_per_s for comb in combs))}/s" if combs else "-"
+    return f"{number(fmean(source.rate_per_s for source in sources))}/s" if sources else "-"

@@ -60,14 +60,14 @@ def reasons(plan: Optional[Plan], arms: Sequence[Arm]) -> SettingReasons:
 
 def _planned(plan: Plan) -> SettingReasons:
     boot = [SettingReason(p.name, p.word, "boot", p.why, p.source) for p in plan.parameters]
-    found: dict[str, SettingReason] = {}
+    runtime: dict[str, SettingReason] = {}
     for item in plan.runtime:
         where, value = display_name(item.target), listed(item.value, item.name)
         reason = SettingReason(item.name, value, where, item.why, item.source)
-        found.setdefault(item.name, reason)
+        runtime.setdefault(item.name, reason)
     return SettingReasons(
         f"From plan {plan.id}, profile {plan.profile}, kernel {plan.kernel or 'unknown'}.",
-        (*boot, *found.values()),
+        (*boot, *runtime.values()),
         tuple((item.name, item.why) for item in plan.skipped),
     )
 

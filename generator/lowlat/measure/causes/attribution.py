@@ -27,7 +27,7 @@ from lowlat.measure.causes.ftrace import TraceEvent, parse
 from lowlat.measure.causes.senders import Senders
 from lowlat.measure.causes.timeline import Contexts
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import Cause, ChainLink, Comb, LongGap
+from lowlat.model.run import Cause, ChainLink, LongGap, PeriodicSource
 
 Document = dict[str, object]
 
@@ -171,14 +171,14 @@ class _Analyst:
 
 def _period(period: periods.Period, kind: str, causes: Sequence[str]) -> Document:
     ((often, _),) = Counter(causes[place] for place in period.members).most_common(1)
-    comb = Comb(
+    source = PeriodicSource(
         frequency_hz=round(period.frequency_hz, 4),
         name=period.name,
         rate_per_s=round(period.rate_per_s, 4),
         power=round(period.power, 1),
         cause=f"{kind}: {often}" if kind else None,
     )
-    return encode_fields(comb)
+    return encode_fields(source)
 
 
 def _counted(item: Mapping[str, object], seconds: float) -> Counter[str]:

@@ -54,12 +54,12 @@ def _estimates(
     samples: TwoSamples, intervals: Sequence[tuple[Array, Array]]
 ) -> tuple[_Estimate, ...]:
     """One host by every method; Welch's replaces that of stretches if the boots need none."""
-    found = [(float(m[0]), float(m[0] - half[0]), float(m[0] + half[0])) for m, half in intervals]
-    found = [*found, found[0]][:3]
+    ends = [(float(m[0]), float(m[0] - half[0]), float(m[0] + half[0])) for m, half in intervals]
+    ends = [*ends, ends[0]][:3]
     if samples.seconds:
         given = ((samples.before, samples.after), samples.seconds)
-        found.append((counts.centre(*given), *counts.interval(*given)))
-    return tuple(found)
+        ends.append((counts.centre(*given), *counts.interval(*given)))
+    return tuple(ends)
 
 
 def _joined(hosts: Sequence[_Estimate]) -> tuple[float, float]:

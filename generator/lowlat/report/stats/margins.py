@@ -24,11 +24,11 @@ _ROUNDING = 1e-9
 
 def margins(before: Array, after: Array, order: Order) -> list[tuple[Array, Array]]:
     """All intervals that this order of the boots requires."""
-    found = [welch(before, after), _trend(before, after, order)]
+    intervals = [welch(before, after), _trend(before, after, order)]
     if order.long:
         stretches = (_means(arm, own) for arm, own in zip((before, after), order.stretches))
-        found.append(welch(*stretches))
-    return found
+        intervals.append(welch(*stretches))
+    return intervals
 
 
 def of_mean(values: Sequence[float]) -> Optional[tuple[float, float]]:
@@ -60,10 +60,10 @@ def _trend(before: Array, after: Array, order: Order) -> tuple[Array, Array]:
     arm = np.repeat([1.0, 0.0], [before.shape[-1], after.shape[-1]])
     known = np.stack([arm, np.ones(boots), np.array([*order.before, *order.after])], axis=1)
     inverse = np.linalg.pinv(known.T @ known)
-    found = inverse @ known.T @ values
-    rest = ((values - known @ found) ** 2).sum(axis=0) / (boots - known.shape[1])
+    fit = inverse @ known.T @ values
+    rest = ((values - known @ fit) ** 2).sum(axis=0) / (boots - known.shape[1])
     quantile = student.upper(ALPHA_T / 2, boots - known.shape[1])
-    return found[0], quantile * np.sqrt(rest * inverse[0, 0])
+    return fit[0], quantile * np.sqrt(rest * inverse[0, 0])
 
 
 def _means(arm: Array, stretches: tuple[int, ...]) -> Array:

@@ -108,7 +108,7 @@ def _permuted(logs: Sequence[tuple[Array, Array]]) -> tuple[Array, Array, Array,
     before, after = (np.stack(arm) for arm in zip(*logs, level))
     boots = before.shape[-1], after.shape[-1]
     every = math.comb(sum(boots), boots[0]) <= _MOST
-    found = stats.permutation_test(
+    test = stats.permutation_test(
         (before, after),
         lambda one, other, axis: one.mean(axis=axis) - other.mean(axis=axis),
         vectorized=True,
@@ -117,8 +117,8 @@ def _permuted(logs: Sequence[tuple[Array, Array]]) -> tuple[Array, Array, Array,
         axis=-1,
         random_state=SEED,
     )
-    null = found.null_distribution
-    return found.statistic[:-1], found.pvalue[:-1], null[:, :-1], null[:, -1]
+    null = test.null_distribution
+    return test.statistic[:-1], test.pvalue[:-1], null[:, :-1], null[:, -1]
 
 
 def _largest(observed: Array, null: Array) -> Array:

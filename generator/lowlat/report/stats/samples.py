@@ -80,11 +80,11 @@ class Order:
             for arm, places in enumerate((self.before, self.after))
             for number, place in enumerate(places)
         )
-        found = ([0] * len(self.before), [0] * len(self.after))
+        stretches = ([0] * len(self.before), [0] * len(self.after))
         for stretch, (arm, own) in enumerate(groupby(boots, key=lambda boot: boot[2])):
             for *_, number in own:
-                found[arm][number] = stretch
-        return tuple(found[0]), tuple(found[1])
+                stretches[arm][number] = stretch
+        return tuple(stretches[0]), tuple(stretches[1])
 
     @property
     def count(self) -> int:

@@ -109,10 +109,10 @@ def duration(nanoseconds: float) -> str:
 
 def spans(values: Iterable[tuple[str, float]], unit: str) -> str:
     """The least and the greatest value of each name: "stock 3 to 5 us; tuned 1 to 2 us"."""
-    found: dict[str, list[float]] = {}
+    by_name: dict[str, list[float]] = {}
     for name, value in values:
-        found.setdefault(name, []).append(value)
-    ends = ((name, short(min(own)), short(max(own))) for name, own in found.items())
+        by_name.setdefault(name, []).append(value)
+    ends = ((name, short(min(own)), short(max(own))) for name, own in by_name.items())
     return "; ".join(f"{name} {low} to {high} {unit}" for name, low, high in ends)
 
 

@@ -54,24 +54,24 @@ class ForestRow:
         return (self.value, *self.boots, *(end for end in given if end is not None))
 
 
-def rows(found: Comparison) -> tuple[ForestRow, ...]:
+def rows(comparison: Comparison) -> tuple[ForestRow, ...]:
     """A row for each arm that has the figure, the first arm first; empty if no other arm has it."""
-    known = [(report, report.primary) for report in found.reports if report.primary]
+    known = [(report, report.primary) for report in comparison.reports if report.primary]
     if not known:
         return ()
     _, one = known[0]
     measures = [measure for measure in ENDPOINTS if measure.key() == one.key]
-    compared = {found.first, *(report.name for report, _ in known)}
-    own, cpus = size(one.unit), common_cpus(found)
+    compared = {comparison.first, *(report.name for report, _ in known)}
+    own, cpus = size(one.unit), common_cpus(comparison)
     boots = {
         arm.name: tuple(v / own for v in arm.values(cpus, measures).get(one.key, ()))
-        for arm in found.arms
+        for arm in comparison.arms
         if arm.name in compared
     }
     begin = one.before / own
-    first = ForestRow(found.first, found.first, "", number(begin), begin, boots[found.first])
-    others = (_row(found.first, report, end, boots[report.name]) for report, end in known)
-    return (first, *others)
+    name = comparison.first
+    first = ForestRow(name, name, "", number(begin), begin, boots[name])
+    return (first, *(_row(name, report, end, boots[report.name]) for report, end in known))
 
 
 def _row(
@@ -95,10 +95,10 @@ def _scale(drawn: Sequence[ForestRow], start: float, end: float) -> Axis:
     return fitting([value for row in drawn for value in row.ends], start, end)
 
 
-def figure(found: Comparison) -> tuple[Figure, ...]:
+def figure(comparison: Comparison) -> tuple[Figure, ...]:
     """The drawing; none if no arm can be compared."""
-    drawn = rows(found)
-    of = summary.subject(found)
+    drawn = rows(comparison)
+    of = summary.subject(comparison)
     return _figure(f"{of.name}, {of.unit}", of.unit, drawn, _caption(drawn)) if drawn else ()
 
 
@@ -169,10 +169,10 @@ def _data(drawn: Sequence[ForestRow], unit: str) -> Data:
     return Data("arms.csv", header, rows)
 
 
-def text(found: Comparison, width: Optional[int] = None) -> Iterator[str]:
+def text(comparison: Comparison, width: Optional[int] = None) -> Iterator[str]:
     """The drawing of at least two compared arms in characters. If ``width`` (columns) is given, the
     axis shrinks to fit and long names lose their beginnings."""
-    drawn = rows(found)
+    drawn = rows(comparison)
     if len(drawn) < 3:
         return
     name, words, verdict = (
@@ -184,7 +184,7 @@ def text(found: Comparison, width: Optional[int] = None) -> Iterator[str]:
         room = min(max(left - name, _FEWEST), _CHARACTERS)
         name = max(min(name, left - room), 1)
     across = _scale(drawn, 0, room - 1)
-    of = summary.subject(found)
+    of = summary.subject(comparison)
     yield f"{of.name}, {of.unit}: boots (.), all of them (o), interval of the change []"
     yield f"{'':{name}}{_GAP}{_scale_text(across)}"
     for row in drawn:

@@ -36,14 +36,14 @@ class Curve:
 
 def curve(arm: ViewArm, cpus: Iterable[int], fine: int = FINE) -> Curve:
     """The gaps of an arm's runs, in bins of 1/``fine`` decade."""
-    found = [run.cpu(cpu) for run in arm.runs for cpu in cpus]
-    hours = max(sum(cpu.runtime_ns for cpu in found), 1.0) / _HOUR_NS
+    cpu_runs = [run.cpu(cpu) for run in arm.runs for cpu in cpus]
+    hours = max(sum(cpu.runtime_ns for cpu in cpu_runs), 1.0) / _HOUR_NS
     bins: dict[int, float] = {}
-    for lower, upper, count in (row for cpu in found for row in cpu.histogram.rows):
+    for lower, upper, count in (row for cpu in cpu_runs for row in cpu.histogram.rows):
         if count:
             place = _bin(lower, upper, fine)
             bins[place] = bins.get(place, 0.0) + count / hours
-    longest = max((cpu.max_ns for cpu in found if cpu.max_ns), default=None)
+    longest = max((cpu.max_ns for cpu in cpu_runs if cpu.max_ns), default=None)
     return Curve(arm.name, arm.kind, dict(sorted(bins.items())), longest)
 
 

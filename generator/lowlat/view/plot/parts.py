@@ -49,15 +49,15 @@ class Whole:
 def whole(kind: str, arms: Mapping[str, Mapping[str, float]]) -> Whole:
     """The figures of a kind of each arm, by row; arms without any are left out."""
     what, unit, words = _KINDS[kind]
-    found = {
+    sizes = {
         name: {words(row): size for row, size in rows.items()}
         for name, rows in arms.items()
         if rows
     }
-    names = {name: None for rows in found.values() for name, size in rows.items() if size}
-    parts = [Part(name, tuple(rows.get(name, 0.0) for rows in found.values())) for name in names]
+    names = {name: None for rows in sizes.values() for name, size in rows.items() if size}
+    parts = [Part(name, tuple(rows.get(name, 0.0) for rows in sizes.values())) for name in names]
     parts.sort(key=lambda part: sum(part.sizes), reverse=True)
-    return Whole(what, unit, tuple(found), tuple(parts))
+    return Whole(what, unit, tuple(sizes), tuple(parts))
 
 
 def largest(causes: Mapping[str, float]) -> Optional[str]:
