@@ -216,7 +216,8 @@ def test_figures_agree_with_each_other(harness: Harness) -> None:
         assert rates[0] == pytest.approx(cpu["events"] * 1e9 / cpu["runtime_ns"], rel=1e-6)
         delays = list(cpu["time_weighted_ns"].values())
         assert delays == sorted(delays)
-        assert delays[-1] <= cpu["max_ns"]
+        # The histogram has the clock's rate of the start, the maximum that of the whole run.
+        assert delays[-1] <= cpu["max_ns"] * (1 + 1e-6)
 
 
 def test_interrupts_are_those_of_proc_interrupts(harness: Harness) -> None:
