@@ -303,8 +303,16 @@ def test_ticks_at_once_are_not_apart(host: Path) -> None:
 def test_ticks_are_apart_by_less_than_a_period(
     host: Path, now_s: float, hertz: int, state: str
 ) -> None:
+    config = host / "boot/config-6.12.107-test"
+    config.write_text(re.sub("CONFIG_HZ=.*", "", config.read_text()))
     (host / "proc/timer_list").write_text(timers(0, 1_000_000, now_s=now_s, hertz=hertz))
     assert rows(host, int(state == "ignored-by-kernel"))["skew_tick"]["state"] == state
+
+
+def test_where_the_kernels_options_are_known_ticks_are_told_apart_at_any_time(host: Path) -> None:
+    """After 300 s the count of ticks says nothing."""
+    (host / "proc/timer_list").write_text(timers(0, 1_000_000, now_s=310.0, hertz=250))
+    assert rows(host, 0)["skew_tick"]["state"] == "effective"
 
 
 def test_a_managed_interrupt_on_an_isolated_cpu_is_told(host: Path) -> None:

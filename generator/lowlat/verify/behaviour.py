@@ -12,6 +12,7 @@ from lowlat.host import interrupts
 from lowlat.host.root import CPU, Root, glob
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
+from lowlat.probe.kernel import read_running
 from lowlat.runtime import settings
 from lowlat.runtime.kthreads import Threads
 from lowlat.runtime.settings import RuntimeRecord
@@ -191,7 +192,7 @@ class Behaviour:
         """tick_setup_sched_timer() in kernel/time/tick-sched.c: the tick of CPU N comes N equal
         parts of a period later; without the parameter all ticks come at once."""
         timers = self.root.read(TIMERS) or ""
-        hertz = _hertz(timers)
+        hertz = read_running(self.root).hz or _hertz(timers)
         phases = dict(_phases(timers, 10**9 // hertz)) if hertz else {}
         if len(phases) < 2:
             return None
