@@ -21,7 +21,7 @@ from typing import Callable
 import pytest
 
 from lowlat.catalogue import CATALOGUE, lookup
-from lowlat.catalogue.entry import Reads, Shows, Target, Tunable, Value
+from lowlat.catalogue.entry import EvidenceKind, Target, Tunable, Value, ValueFormat
 from lowlat.host.archive import Archive, Recorder
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
@@ -82,26 +82,33 @@ def _groups(*types: str) -> Files:
 
 
 #: For each kind of evidence: a machine with the effect, and further machines without it.
-_BEHAVIOUR: dict[Shows, tuple[Files, ...]] = {
-    Shows.MANAGED_IRQ: (_irq(30, "7", "1"), _irq(30, "7", "4")),
-    Shows.DEVICE_IRQS: (_interrupts(9, 0, 0, 0), _interrupts(9, 0, 1, 0), _interrupts(0, 0, 0, 0)),
-    Shows.CALLBACK_THREADS: ({},),
-    Shows.FORCED_THREADS: (
+_BEHAVIOUR: dict[EvidenceKind, tuple[Files, ...]] = {
+    EvidenceKind.MANAGED_IRQ: (_irq(30, "7", "1"), _irq(30, "7", "4")),
+    EvidenceKind.DEVICE_IRQS: (
+        _interrupts(9, 0, 0, 0),
+        _interrupts(9, 0, 1, 0),
+        _interrupts(0, 0, 0, 0),
+    ),
+    EvidenceKind.CALLBACK_THREADS: ({},),
+    EvidenceKind.FORCED_THREADS: (
         {**_thread(50, "irq/24-rtc0"), **_interrupts(9, 0, 0, 0)},
         {**_thread(50, "irq/24-xhci_own"), **_interrupts(9, 0, 0, 0)},
     ),
-    Shows.THREAD_PRIORITY: (_thread(51, "rcuc/1", "2", "4 1"), _thread(51, "rcuc/1", "2", "1 1")),
-    Shows.IDLE_STATES: (_states(1), _states(2)),
-    Shows.IDLE_USAGE: (_states(1), _states(1, usage=5)),
-    Shows.TICKS_APART: (_timers(500_000), _timers(0), _timers(4_000_000)),
-    Shows.IOMMU_GROUPS: (
+    EvidenceKind.THREAD_PRIORITY: (
+        _thread(51, "rcuc/1", "2", "4 1"),
+        _thread(51, "rcuc/1", "2", "1 1"),
+    ),
+    EvidenceKind.IDLE_STATES: (_states(1), _states(2)),
+    EvidenceKind.IDLE_USAGE: (_states(1), _states(1, usage=5)),
+    EvidenceKind.TICKS_APART: (_timers(500_000), _timers(0), _timers(4_000_000)),
+    EvidenceKind.IOMMU_GROUPS: (
         _groups("identity", "identity"),
         _groups("DMA-FQ", "DMA-FQ"),
         _groups("identity", "DMA"),
     ),
-    Shows.STATE: ({},),
-    Shows.MESSAGE: ({},),
-    Shows.COPY: ({},),
+    EvidenceKind.STATE: ({},),
+    EvidenceKind.MESSAGE: ({},),
+    EvidenceKind.COPY: ({},),
 }
 
 #: Texts in which ``part`` finds its line, by the path of the sign.
@@ -149,8 +156,8 @@ def _base() -> Files:
     return {**files, "proc/sys/kernel/random/boot_id": "1-1\n"}
 
 
-def _held(reads: Reads, text: str) -> str:
-    return f"one [{text}] other\n" if reads is Reads.CHOICE else f"{text}\n"
+def _held(reads: ValueFormat, text: str) -> str:
+    return f"one [{text}] other\n" if reads is ValueFormat.CHOICE else f"{text}\n"
 
 
 def _example(pattern: str, text: str) -> str:
@@ -212,11 +219,11 @@ def _file(entry: Tunable, target: str, value: str) -> Files:
     return _thread(60, name, mask, f"{priority} {number}")
 
 
-def _other(reads: Reads, value: str) -> str:
+def _other(reads: ValueFormat, value: str) -> str:
     """A value that means something else."""
-    if reads in (Reads.MASK, Reads.WITHIN):
+    if reads in (ValueFormat.MASK, ValueFormat.WITHIN):
         return "f"
-    if reads is Reads.LIST:
+    if reads is ValueFormat.LIST:
         return "0-1"
     return "7" if value != "7" else "8"
 
@@ -247,7 +254,7 @@ def _planted_at_boot(made: PlantedSetting) -> Iterator[tuple[str, Files]]:
         yield "not seen to work", {**files, **opposite}
     if sign.gone:
         yield "there all the same", {**files, f"{sign.gone[1:]}/cpu": "\n"}
-    if sign.proof and not (sign.path and sign.shows is Shows.STATE):
+    if sign.proof and not (sign.path and sign.shows is EvidenceKind.STATE):
         yield "not confirmed", {**files, "var/log/dmesg": _BEGIN}
     if sign.proof and "(" in sign.proof and "(?:" not in sign.proof:
         changed = f"{_BEGIN}{_example(sign.proof, _other(sign.reads, made.value))}"
@@ -355,7 +362,7 @@ def test_what_is_planted_is_noticed(entry: Tunable, tmp_path: Path) -> None:
     made, plants = _made(entry)
     write_tree(tmp_path, made.files)
     row = made.found(tmp_path, made.files)
-    if entry.sign.shows is Shows.COPY:
+    if entry.sign.shows is EvidenceKind.COPY:
         assert row.state is Standing.UNVERIFIABLE, row
     else:
         assert row.state is Standing.EFFECTIVE, row
@@ -467,7 +474,8 @@ def test_every_run_time_setting_is_put_back(entry: Tunable, tmp_path: Path) -> N
     root = Root(str(write_tree(tmp_path, {**_base(), **held})))
     settings.start(_plan("", (), rows), root)
     assert all(
-        settings.equal(Reads.TEXT, root.read(f"/{_path(row.target)}"), row.value) for row in rows
+        settings.equal(ValueFormat.TEXT, root.read(f"/{_path(row.target)}"), row.value)
+        for row in rows
     )
     assert settings.stop(root) == ([], [])
     put_back = {path: root.read(f"/{_path(path)}") for path in others}
@@ -479,7 +487,7 @@ def test_all_that_is_planted_is_noticed(capsys: pytest.CaptureFixture[str]) -> N
     with capsys.disabled():
         print(f"\nplanted {COUNT['planted']}, noticed {COUNT['noticed']}", end=" ")
         print(f"({COUNT['findings']} as findings, the others as what cannot be told);", end=" ")
-        echoes = [entry.name for entry in CATALOGUE if entry.sign.shows is Shows.COPY]
+        echoes = [entry.name for entry in CATALOGUE if entry.sign.shows is EvidenceKind.COPY]
         print(f"{len(CATALOGUE) - len(echoes)} settings have a sign, {len(echoes)} have none:")
         print(", ".join(echoes))
     assert COUNT["planted"] == COUNT["noticed"]

@@ -496,7 +496,7 @@ _QUIET: list[float] = [250, 1, 1, 1]
 _DISK = "IR-PCI-MSIX-0000:01:00.0    1-edge      nvme0q1"
 
 
-def intruders(root: Path, status: int) -> list[dict[str, Any]]:
+def unexpected_interrupts(root: Path, status: int) -> list[dict[str, Any]]:
     answer = lowlat("verify", "--root", root, "--json")
     assert answer.status == status, answer.out
     found = answer.json()["settings"]
@@ -506,7 +506,7 @@ def intruders(root: Path, status: int) -> list[dict[str, Any]]:
 def test_whatever_interrupts_an_isolated_cpu_is_a_finding(host: Path) -> None:
     calls = ("Function call interrupts", [0.0, 0.0, 2000.0, 3.0])
     count(host, _QUIET, _30=(_DISK, [9, 0, 5000, 0]), CAL=calls)
-    disk, call = intruders(host, 1)
+    disk, call = unexpected_interrupts(host, 1)
     assert (disk["name"], disk["where"]) == ("irq.smp_affinity", "/proc/interrupts CPU 2")
     assert disk["effective"] == "irq 30 nvme0q1 5000.0 per second"
     assert "irq.smp_affinity should stop it and is" in disk["evidence"]
@@ -519,18 +519,18 @@ def test_what_hardly_comes_is_no_finding(host: Path) -> None:
     """An interrupt may come once more after it was moved; the fair server causes a few calls."""
     rows: list[float] = [9, 0, 0.1, 0]
     count(host, _QUIET, _30=(_DISK, rows), RES=("Rescheduling interrupts", [0, 4, 4, 4]))
-    assert intruders(host, 0) == []
+    assert unexpected_interrupts(host, 0) == []
     count(host, _QUIET, _30=(_DISK, [9, 0, 0.2, 0]))
-    assert [row["where"] for row in intruders(host, 1)] == ["/proc/interrupts CPU 2"]
+    assert [row["where"] for row in unexpected_interrupts(host, 1)] == ["/proc/interrupts CPU 2"]
 
 
 def test_calls_between_cpus_may_be_the_doing_of_the_work_there(host: Path) -> None:
     calls = ("Function call interrupts", [0.0, 0.0, 0.0, 2000.0])
     count(host, _QUIET, spinning="1-2", watching="3", CAL=calls)
-    (row,) = intruders(host, 0)
+    (row,) = unexpected_interrupts(host, 0)
     assert row["state"] == "unverifiable" and "the work that runs there" in row["evidence"]
     count(host, _QUIET, spinning="1-2", watching="3", _30=(_DISK, [9, 0, 0, 50]))
-    assert [row["state"] for row in intruders(host, 1)] == ["ignored-by-kernel"]
+    assert [row["state"] for row in unexpected_interrupts(host, 1)] == ["ignored-by-kernel"]
 
 
 _SENT = """traced
@@ -562,20 +562,20 @@ def test_who_calls_an_isolated_cpu_is_told(host: Path, sent: str, words: str, na
     """The named setting is the one that removes the cause of the calls."""
     calls = ("Function call interrupts", [0.0, 0.0, 2000.0, 3.0])
     count(host, _QUIET, stops=sent, CAL=calls)
-    (row,) = intruders(host, 1)
+    (row,) = unexpected_interrupts(host, 1)
     assert row["evidence"].endswith(f"; {words}") and row["name"] == name
     count(host, _QUIET, stops=sent, spinning="1", watching="2-3", CAL=calls)
-    assert intruders(host, 0)[0]["evidence"].endswith(f"work that runs there; {words}")
+    assert unexpected_interrupts(host, 0)[0]["evidence"].endswith(f"work that runs there; {words}")
 
 
 def test_softirqs_on_an_isolated_cpu_are_findings(host: Path) -> None:
     count(host, _QUIET, softirqs={"NET_RX": [9, 0, 300, 0], "TIMER": [250, 1, 1, 1]})
-    (row,) = intruders(host, 1)
+    (row,) = unexpected_interrupts(host, 1)
     assert (row["where"], row["name"]) == ("/proc/softirqs CPU 2", "irq.smp_affinity")
     assert row["effective"] == "softirq NET_RX 300.0 per second"
 
 
-def strays(root: Path, status: int, *options: str) -> list[dict[str, Any]]:
+def unexpected_tasks(root: Path, status: int, *options: str) -> list[dict[str, Any]]:
     answer = lowlat("verify", "--root", root, "--json", *options)
     assert answer.status == status, answer.out
     found = answer.json()["settings"]
@@ -584,7 +584,7 @@ def strays(root: Path, status: int, *options: str) -> list[dict[str, Any]]:
 
 def test_a_task_on_an_isolated_cpu_is_named_with_what_mends_it(started: Path) -> None:
     write_tree(started, thread(70, "busy", "f", kernel=False, cpu=2))
-    (row,) = strays(started, 1)
+    (row,) = unexpected_tasks(started, 1)
     assert (row["name"], row["state"], row["where"]) == ("isolcpus", "not-applied", "/proc/70")
     assert row["effective"] == "busy (70) on CPU 2"
     assert "isolcpus should keep it away and is effective" in row["evidence"]
@@ -601,20 +601,22 @@ def test_a_task_on_an_isolated_cpu_is_named_with_what_mends_it(started: Path) ->
         ("/system.slice/db.service", "systemctl set-property db.service AllowedCPUs=0"),
     ],
 )
-def test_the_manager_of_a_stray_is_named(started: Path, group: str, mend: str) -> None:
+def test_the_manager_of_an_unexpected_task_is_named(started: Path, group: str, mend: str) -> None:
     write_tree(started, thread(70, "busy", "6", kernel=False, cpu=2))
-    assert strays(started, 0) == [], "pinned to isolated CPUs alone: that is what they are for"
+    assert unexpected_tasks(started, 0) == [], (
+        "pinned to isolated CPUs alone: that is what they are for"
+    )
     write_tree(started, thread(70, "busy", "7", kernel=False, cpu=2))
     write_tree(started, {"proc/70/cgroup": f"0::{group}\n"})
-    (row,) = strays(started, 1)
+    (row,) = unexpected_tasks(started, 1)
     assert row["by"] == group.rpartition("/")[2] and mend in row["evidence"]
 
 
 def test_a_task_that_may_come_cannot_be_told(started: Path) -> None:
     write_tree(started, thread(70, "idler", "f", kernel=False))
-    (row,) = strays(started, 0)
+    (row,) = unexpected_tasks(started, 0)
     assert row["state"] == "unverifiable" and "idler (70) may run there" in row["evidence"]
-    assert strays(started, 1, "--strict") == [row]
+    assert unexpected_tasks(started, 1, "--strict") == [row]
 
 
 def test_strict_passes_where_all_is_told(started: Path) -> None:
@@ -637,7 +639,7 @@ def test_who_ran_on_an_isolated_cpu_is_told_with_how_much(host: Path) -> None:
         "71 70 user fifo:50 3 0-3 30 2000000000 ptp.service ptp4l",
     )
     count(host, _QUIET, tasks=(before, after))
-    daemon, thread = strays(host, 1)
+    daemon, thread = unexpected_tasks(host, 1)
     assert daemon["effective"] == "ptp4l (70, fifo:50) on CPU 3, 2.0 runs a second, 20.0 %"
     assert daemon["by"] == "ptp.service"
     assert thread["effective"] == "ksoftirqd/2 (40) on CPU 2, 40.0 runs a second, 9.0 %"

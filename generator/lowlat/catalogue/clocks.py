@@ -3,7 +3,16 @@
 
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Shows, Sign, Target, Tunable, Value
+from lowlat.catalogue.entry import (
+    PARAMETERS,
+    Evidence,
+    EvidenceKind,
+    Need,
+    Risk,
+    Target,
+    Tunable,
+    Value,
+)
 from lowlat.catalogue.needs import PHYSICAL, X86
 from lowlat.host.kmsg import UNSTABLE_CLOCK
 
@@ -51,7 +60,7 @@ ENTRIES = (
         cost="a little more power on idle systems",
         risk=Risk.POWER,
         evidence="/proc/timer_list: the ticks of no two CPUs fall on the same instant",
-        sign=Sign(shows=Shows.TICKS_APART),
+        sign=Evidence(shows=EvidenceKind.TICKS_APART),
     ),
     Tunable(
         name="kernel.timer_migration",
@@ -76,7 +85,7 @@ ENTRIES = (
         risk=Risk.HIDES_FAULTS,
         accepts=r"nowatchdog",
         # The clock source is the TSC even without this.
-        sign=Sign(shows=Shows.COPY, contradiction=UNSTABLE_CLOCK),
+        sign=Evidence(shows=EvidenceKind.COPY, contradiction=UNSTABLE_CLOCK),
     ),
     Tunable(
         name="clocksource",
@@ -90,6 +99,6 @@ ENTRIES = (
         cost="the time is wrong if the firmware breaks the TSC",
         risk=Risk.HIDES_FAULTS,
         accepts=r"tsc",
-        sign=Sign(path="/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        sign=Evidence(path="/sys/devices/system/clocksource/clocksource0/current_clocksource"),
     ),
 )

@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from lowlat.catalogue.entry import Need, Reads, Sign, Tunable, Value
+from lowlat.catalogue.entry import Evidence, Need, Tunable, Value, ValueFormat
 from lowlat.catalogue.needs import ISOLATION, config
 from lowlat.catalogue.workqueues import SAFE_MASKS
 
@@ -40,8 +40,8 @@ ENTRIES = (
         why="assigns the isolated CPUs to the control group lowlat.slice, in which the work runs",
         source="admin-guide/cgroup-v2.rst cpuset.cpus",
         rows=(Value(f"{GROUP}/cpuset.cpus", "{isolated}"),),
-        reads=Reads.LIST,
-        sign=Sign(path="cpuset.cpus.effective", reads=Reads.LIST),
+        reads=ValueFormat.LIST,
+        sign=Evidence(path="cpuset.cpus.effective", reads=ValueFormat.LIST),
         needs=_NEEDS,
         cost="the latency-critical work must be started in lowlat.slice",
         cgroup=GROUP,

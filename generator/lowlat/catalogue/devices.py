@@ -5,14 +5,14 @@ from typing import Optional
 
 from lowlat.catalogue.entry import (
     PARAMETERS,
+    Evidence,
+    EvidenceKind,
     Need,
-    Reads,
     Risk,
-    Shows,
-    Sign,
     Target,
     Tunable,
     Value,
+    ValueFormat,
 )
 from lowlat.catalogue.needs import (
     ARM_ONLY,
@@ -46,9 +46,9 @@ ENTRIES = (
         why="keeps PCIe links awake, so that no transfer waits for one to wake up",
         source="PCI/pci.rst; drivers/pci/pcie/aspm.c",
         rows=(Value("/sys/module/pcie_aspm/parameters/policy", "performance"),),
-        reads=Reads.CHOICE,
+        reads=ValueFormat.CHOICE,
         evidence="no file below /sys/bus/pci/devices/*/link shows an enabled sleep state",
-        sign=Sign(
+        sign=Evidence(
             path="/sys/bus/pci/devices/*/link/l[01]*_aspm",
             expected=lambda value: "0" if value == "performance" else None,
         ),
@@ -68,7 +68,7 @@ ENTRIES = (
         risk=Risk.SECURITY,
         accepts=r"1",
         # The kernel message is only an intention; drivers of some units translate all the same.
-        sign=Sign(shows=Shows.IOMMU_GROUPS),
+        sign=Evidence(shows=EvidenceKind.IOMMU_GROUPS),
         evidence="/sys/kernel/iommu_groups/N/type is identity",
     ),
     Tunable(
@@ -83,7 +83,7 @@ ENTRIES = (
         risk=Risk.THROUGHPUT,
         accepts=r"on",
         # "DMAR: IOMMU enabled" follows from the parameter alone, this message from running units.
-        sign=Sign(
+        sign=Evidence(
             proof=r"DMAR: Intel.* Virtualization Technology for Directed I/O",
             contradiction=r"DMAR: (?:No DMAR devices found|IOMMU hardware disabled)",
         ),
@@ -95,7 +95,7 @@ ENTRIES = (
         "packets that arrived on other CPUs",
         source="networking/scaling.rst; net/core/net-sysfs.c",
         rows=(Value("/sys/class/net/*/queues/rx-*/rps_cpus", "{housekeeping}"),),
-        reads=Reads.WITHIN,
+        reads=ValueFormat.WITHIN,
         needs=(ISOLATION, config("RPS")),
         unneeded=_left_out_already,
         tolerant=True,
@@ -106,7 +106,7 @@ ENTRIES = (
         "CPU, and the completions of that queue then arrive on that CPU",
         source="networking/scaling.rst (XPS); net/core/net-sysfs.c",
         rows=(Value("/sys/class/net/*/queues/tx-*/xps_cpus", "{housekeeping}"),),
-        reads=Reads.WITHIN,
+        reads=ValueFormat.WITHIN,
         needs=(ISOLATION, config("XPS")),
         cost="sending isolated CPUs share queues with others; the connection decides which one",
         risk=Risk.THROUGHPUT,

@@ -31,7 +31,7 @@ class Risk(Enum):
     SECURITY = "security"
 
 
-class Reads(Enum):
+class ValueFormat(Enum):
     """The form in which the kernel prints a value; it decides how values are compared."""
 
     TEXT = "text"
@@ -45,7 +45,7 @@ class Reads(Enum):
 
     def listed(self, value: str) -> str:
         """A mask as the list of its CPUs, for people; any other value unchanged."""
-        if self in (Reads.MASK, Reads.WITHIN):
+        if self in (ValueFormat.MASK, ValueFormat.WITHIN):
             with suppress(CpuSetError):
                 return str(CpuSet.parse_mask(value))
         return value
@@ -85,10 +85,10 @@ class Target:
         near = [node for node in nodes if node.cpus & self.isolated] or nodes
         return near if wanted is None else [node for node in nodes if node.id == wanted]
 
-    def fill(self, text: str, reads: Reads, place: Mapping[str, object] = NOWHERE) -> str:
+    def fill(self, text: str, reads: ValueFormat, place: Mapping[str, object] = NOWHERE) -> str:
         """A catalogue text with its placeholders filled: this machine's CPUs, in the form of
         ``reads``, and the values in ``place``."""
-        known = self._masks if reads in (Reads.MASK, Reads.WITHIN) else self._lists
+        known = self._masks if reads in (ValueFormat.MASK, ValueFormat.WITHIN) else self._lists
         return text.format(**known, **place)
 
     @cached_property
@@ -151,7 +151,7 @@ class Value:
     value: str
 
 
-class Shows(Enum):
+class EvidenceKind(Enum):
     """The kind of evidence that the kernel does what a parameter asks, and did not only read it."""
 
     STATE = "state"  # the file holds the value that the kernel uses
@@ -169,7 +169,7 @@ class Shows(Enum):
 
 
 @dataclass(frozen=True)
-class Sign:
+class Evidence:
     """How the effect of a setting shows, by evidence that a mere copy of the value cannot give.
 
     ``path`` is a file that contains ``expected(value)``; None from ``expected`` means that no file
@@ -185,8 +185,8 @@ class Sign:
 
     path: Optional[str] = None
     part: Optional[str] = None
-    shows: Shows = Shows.STATE
-    reads: Reads = Reads.TEXT
+    shows: EvidenceKind = EvidenceKind.STATE
+    reads: ValueFormat = ValueFormat.TEXT
     expected: Callable[[str], Optional[str]] = lambda value: value
     proof: Optional[str] = None
     contradiction: Optional[str] = None
@@ -225,12 +225,12 @@ class Tunable:
     instead: tuple[tuple[str, Callable[[Target], bool]], ...] = ()
     rows: tuple[Value, ...] = ()
     either: bool = False
-    reads: Reads = Reads.TEXT
+    reads: ValueFormat = ValueFormat.TEXT
     needs: tuple[Need, ...] = ()
     unneeded: Callable[[Target], Optional[str]] = lambda target: None
     cost: str = "none"
     risk: Risk = Risk.NONE
-    sign: Sign = field(default_factory=Sign)
+    sign: Evidence = field(default_factory=Evidence)
     accepts: Optional[str] = None
     conflicts: tuple[str, ...] = ()
     implies: tuple[str, ...] = ()
@@ -250,7 +250,7 @@ class Tunable:
     def own_value(self, target: Target) -> str:
         """The value of the boot parameter on this machine."""
         value = next((text for text, test in self.instead if test(target)), self.value)
-        return target.fill(value or "", Reads.LIST)
+        return target.fill(value or "", ValueFormat.LIST)
 
     def settings(self, target: Target, given: Optional[str] = None) -> Iterator[Value]:
         """The files to write in the running kernel; ``given`` is the user's value."""

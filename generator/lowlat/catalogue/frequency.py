@@ -3,7 +3,7 @@
 
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Sign, Target, Tunable, Value
+from lowlat.catalogue.entry import PARAMETERS, Evidence, Need, Risk, Target, Tunable, Value
 from lowlat.catalogue.needs import ISOLATION, OWNS_FREQUENCY, PHYSICAL, config, done_by
 
 _CPU = "/sys/devices/system/cpu"
@@ -61,7 +61,7 @@ ENTRIES = (
         cost="more power",
         risk=Risk.POWER,
         accepts=r"performance",
-        sign=Sign(path=f"{_CPU}/cpufreq/policy0/scaling_governor"),
+        sign=Evidence(path=f"{_CPU}/cpufreq/policy0/scaling_governor"),
     ),
     Tunable(
         name="scaling_governor",
@@ -70,7 +70,7 @@ ENTRIES = (
         rows=(Value(f"{_CPU}/cpu{{cpu}}/cpufreq/scaling_governor", "performance"),),
         evidence="in cpuN/cpufreq, scaling_governor is performance, and scaling_max_freq equals "
         "cpuinfo_max_freq",
-        sign=Sign(path="scaling_max_freq", like="cpuinfo_max_freq"),
+        sign=Evidence(path="scaling_max_freq", like="cpuinfo_max_freq"),
         needs=(ISOLATION, OWNS_FREQUENCY, _PERFORMANCE),
         cost="more power on the isolated CPUs",
         risk=Risk.POWER,

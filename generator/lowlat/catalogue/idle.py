@@ -4,7 +4,16 @@ them on."""
 
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Shows, Sign, Target, Tunable, Value
+from lowlat.catalogue.entry import (
+    PARAMETERS,
+    Evidence,
+    EvidenceKind,
+    Need,
+    Risk,
+    Target,
+    Tunable,
+    Value,
+)
 from lowlat.catalogue.needs import ARM_ONLY, ISOLATION, OWNS_IDLE, PHYSICAL, X86, config
 
 _CPU = "/sys/devices/system/cpu"
@@ -68,11 +77,11 @@ ENTRIES = (
             "cpuidle.off",
             "pm_qos_resume_latency_us",
         ),
-        sign=Sign(
+        sign=Evidence(
             path=_DRIVER,
             expected=lambda value: "none",
             # Even without the parameter there may be no driver.
-            shows=Shows.MESSAGE,
+            shows=EvidenceKind.MESSAGE,
             proof=r"using polling idle threads",
         ),
     ),
@@ -81,7 +90,7 @@ ENTRIES = (
         why="makes idle CPUs spin instead of sleep: the ARM form of idle=poll",
         source=f"{PARAMETERS} nohlt; kernel/sched/idle.c",
         evidence="no CPU has ever entered an idle state: usage in cpuidle/stateN is 0",
-        sign=Sign(shows=Shows.IDLE_USAGE),
+        sign=Evidence(shows=EvidenceKind.IDLE_USAGE),
         value="",
         needs=(ARM_ONLY, PHYSICAL, _NO_SMT, config("GENERIC_IDLE_POLL_SETUP")),
         cost="full power and heat on every CPU; the tick runs on idle CPUs",
@@ -98,7 +107,7 @@ ENTRIES = (
         cost="more power; less turbo headroom for busy cores",
         risk=Risk.POWER,
         conflicts=("idle", "nohlt"),
-        sign=Sign(gone=f"{_CPU}/cpuidle"),
+        sign=Evidence(gone=f"{_CPU}/cpuidle"),
     ),
     Tunable(
         name="intel_idle.max_cstate",
@@ -113,7 +122,9 @@ ENTRIES = (
         accepts=r"[1-9]",
         conflicts=("idle", "cpuidle.off"),
         evidence="the driver is intel_idle, and cpuidle has no state with a higher number",
-        sign=Sign(path=_DRIVER, expected=lambda value: "intel_idle", shows=Shows.IDLE_STATES),
+        sign=Evidence(
+            path=_DRIVER, expected=lambda value: "intel_idle", shows=EvidenceKind.IDLE_STATES
+        ),
     ),
     Tunable(
         name="processor.max_cstate",
@@ -126,7 +137,9 @@ ENTRIES = (
         accepts=r"[1-9]",
         conflicts=("idle", "cpuidle.off"),
         evidence="the driver is acpi_idle, and cpuidle has no state with a higher number",
-        sign=Sign(path=_DRIVER, expected=lambda value: "acpi_idle", shows=Shows.IDLE_STATES),
+        sign=Evidence(
+            path=_DRIVER, expected=lambda value: "acpi_idle", shows=EvidenceKind.IDLE_STATES
+        ),
     ),
     Tunable(
         name="pm_qos_resume_latency_us",

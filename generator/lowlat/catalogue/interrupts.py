@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Interrupt affinity, at run time."""
 
-from lowlat.catalogue.entry import Need, Reads, Risk, Sign, Tunable, Value
+from lowlat.catalogue.entry import Evidence, Need, Risk, Tunable, Value, ValueFormat
 from lowlat.catalogue.needs import ISOLATION
 
 _PRIORITY = r"fifo:[1-9][0-9]?"
@@ -30,9 +30,9 @@ ENTRIES = (
         source="core-api/irq/irq-affinity.rst; kernel/irq/proc.c",
         rows=(Value("/proc/irq/[0-9]*/smp_affinity", "{housekeeping}"),),
         # An interrupt that a driver or irqbalance placed on housekeeping CPUs stays there.
-        reads=Reads.WITHIN,
+        reads=ValueFormat.WITHIN,
         evidence="each effective_affinity below /proc/irq lies within the housekeeping CPUs",
-        sign=Sign(path="effective_affinity", reads=Reads.WITHIN),
+        sign=Evidence(path="effective_affinity", reads=ValueFormat.WITHIN),
         needs=(ISOLATION,),
         # Managed interrupts answer EIO or EPERM, per-CPU ones cannot move: neither is a failure.
         tolerant=True,
@@ -42,7 +42,7 @@ ENTRIES = (
         why="makes the housekeeping CPUs the default affinity of new interrupts",
         source="core-api/irq/irq-affinity.rst; kernel/irq/proc.c",
         rows=(Value("/proc/irq/default_smp_affinity", "{housekeeping}"),),
-        reads=Reads.MASK,
+        reads=ValueFormat.MASK,
         needs=(ISOLATION,),
     ),
     Tunable(

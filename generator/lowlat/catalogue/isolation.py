@@ -4,7 +4,15 @@
 import re
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Shows, Sign, Target, Tunable
+from lowlat.catalogue.entry import (
+    PARAMETERS,
+    Evidence,
+    EvidenceKind,
+    Need,
+    Target,
+    Tunable,
+    ValueFormat,
+)
 from lowlat.catalogue.needs import ISOLATION, built_in, config
 from lowlat.model.cpuset import CpuSet
 
@@ -89,11 +97,11 @@ ENTRIES = (
         unneeded=_isolated_already,
         cost="tasks on isolated CPUs are never balanced: threads pinned to the whole set pile up "
         "on one CPU unless each thread is pinned to its own CPU",
-        sign=Sign(
+        sign=Evidence(
             path="/sys/devices/system/cpu/isolated",
-            reads=Reads.LIST,
+            reads=ValueFormat.LIST,
             expected=_domains,
-            shows=Shows.MANAGED_IRQ,
+            shows=EvidenceKind.MANAGED_IRQ,
             contradiction=r"Housekeeping:|isolcpus:",
         ),
     ),
@@ -116,9 +124,9 @@ ENTRIES = (
         "starts at every sleep: unsuitable for work with many system calls, and for loops that "
         "sleep and wake a thousand times a second",
         implies=("rcu_nocbs", "kthread.affinity", "kernel.watchdog_cpumask"),
-        sign=Sign(
+        sign=Evidence(
             path="/sys/devices/system/cpu/nohz_full",
-            reads=Reads.LIST,
+            reads=ValueFormat.LIST,
             proof=r"NO_HZ: Full dynticks CPUs: ([\d,-]*)\.",
             contradiction=r"Housekeeping:|NO_HZ: (Clearing|Can't run)",
             spoiled=r"nohz=(?:[0nNfF].*|[oO][fF].*)",
@@ -137,9 +145,9 @@ ENTRIES = (
         cost="the threads that run the callbacks must be kept off the isolated CPUs: nohz_full and "
         "kthread.affinity do so",
         accepts=r"all",
-        sign=Sign(
-            shows=Shows.CALLBACK_THREADS,
-            reads=Reads.LIST,
+        sign=Evidence(
+            shows=EvidenceKind.CALLBACK_THREADS,
+            reads=ValueFormat.LIST,
             proof=r"rcu:\s+Offload RCU callbacks from CPUs: ([\d,-]*)\.",
             contradiction=r"rcu_nocbs= bad CPU range",
         ),
@@ -154,10 +162,10 @@ ENTRIES = (
         implies=("irq.default_smp_affinity",),
         evidence="/proc/irq/default_smp_affinity equals the housekeeping CPUs before anything "
         "writes it, and no device interrupt has reached an isolated CPU since boot",
-        sign=Sign(
+        sign=Evidence(
             path="/proc/irq/default_smp_affinity",
-            reads=Reads.MASK,
-            shows=Shows.DEVICE_IRQS,
+            reads=ValueFormat.MASK,
+            shows=EvidenceKind.DEVICE_IRQS,
             expected=lambda value: CpuSet.parse_list(value).mask(),
         ),
     ),

@@ -3,7 +3,7 @@
 
 from typing import Optional
 
-from lowlat.catalogue.entry import Reads, Risk, Target, Tunable, Value
+from lowlat.catalogue.entry import Risk, Target, Tunable, Value, ValueFormat
 from lowlat.catalogue.needs import ISOLATION, REALTIME
 
 #: Per-CPU threads, with the priority that TuneD's realtime-virtual-host profile gives them.
@@ -31,7 +31,7 @@ ENTRIES = (
         source="admin-guide/kernel-per-CPU-kthreads.rst; kernel/kthread.c",
         evidence="Cpus_allowed in /proc/PID/status lies within the housekeeping CPUs",
         rows=(Value("kthread:*:affinity", "{housekeeping}"),),
-        reads=Reads.WITHIN,
+        reads=ValueFormat.WITHIN,
         needs=(ISOLATION,),
         unneeded=_kept_away,
         # Per-CPU threads answer EINVAL, which is no failure.

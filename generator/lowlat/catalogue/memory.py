@@ -4,7 +4,16 @@
 from collections.abc import Mapping
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Risk, Sign, Target, Tunable, Value
+from lowlat.catalogue.entry import (
+    PARAMETERS,
+    Evidence,
+    Need,
+    Risk,
+    Target,
+    Tunable,
+    Value,
+    ValueFormat,
+)
 from lowlat.catalogue.needs import ISOLATION, NODES, NOT_REALTIME, config, done_by
 
 _HUGE = "/sys/kernel/mm/transparent_hugepage"
@@ -105,7 +114,7 @@ ENTRIES = (
             Value(f"{_LIMITED}/schemata", "L3:{few_ways}"),
             Value(f"{_LIMITED}/cpus_list", "{housekeeping}"),
         ),
-        reads=Reads.WAYS,
+        reads=ValueFormat.WAYS,
         evidence="in /sys/fs/resctrl/lowlat, schemata has a few ways of each cache, and cpus_list "
         "equals the housekeeping CPUs",
         needs=(
@@ -128,7 +137,7 @@ ENTRIES = (
         "rearranges the memory of every task",
         source="admin-guide/mm/transhuge.rst",
         rows=(Value(f"{_HUGE}/enabled", "madvise"),),
-        reads=Reads.CHOICE,
+        reads=ValueFormat.CHOICE,
         needs=_HUGE_NEEDS,
         cost="programs that relied on huge pages without asking for them, such as some databases, "
         "have more TLB misses",
@@ -145,14 +154,14 @@ ENTRIES = (
         cost="programs that relied on huge pages without asking for them have more TLB misses",
         risk=Risk.THROUGHPUT,
         accepts=r"always|madvise|never",
-        sign=Sign(path=f"{_HUGE}/enabled", reads=Reads.CHOICE),
+        sign=Evidence(path=f"{_HUGE}/enabled", reads=ValueFormat.CHOICE),
     ),
     Tunable(
         name="transparent_hugepage.defrag",
         why="never stalls a page fault to compact memory for a huge page",
         source="admin-guide/mm/transhuge.rst",
         rows=(Value(f"{_HUGE}/defrag", "never"),),
-        reads=Reads.CHOICE,
+        reads=ValueFormat.CHOICE,
         needs=_HUGE_NEEDS,
         cost="programs seldom get the huge pages they ask for once memory is fragmented",
         risk=Risk.THROUGHPUT,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """RCU: grace periods that interrupt, callbacks, and the threads that run callbacks."""
 
-from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Shows, Sign, Tunable
+from lowlat.catalogue.entry import PARAMETERS, Evidence, EvidenceKind, Need, Risk, Tunable
 from lowlat.catalogue.needs import ISOLATION, REALTIME, built_in, config, done_by_realtime, feature
 
 _FOLDER = "/sys/module/rcutree/parameters"
@@ -21,7 +21,7 @@ ENTRIES = (
         unneeded=done_by_realtime("PREEMPT_RT kernels do this by default (kernel/rcu/update.c)"),
         cost="network namespace, module and cgroup operations take longer",
         risk=Risk.THROUGHPUT,
-        sign=Sign(path="/sys/kernel/rcu_normal"),
+        sign=Evidence(path="/sys/kernel/rcu_normal"),
     ),
     Tunable(
         name="rcu_nocb_poll",
@@ -32,7 +32,7 @@ ENTRIES = (
         cost="constant wake-ups on the housekeeping CPUs",
         risk=Risk.POWER,
         # Without offloaded CPUs the kernel prints the first message too, but nothing polls.
-        sign=Sign(
+        sign=Evidence(
             proof=r"Poll for callbacks from no-CBs CPUs",
             contradiction=r"Offload RCU callbacks from CPUs: .none.",
         ),
@@ -49,7 +49,7 @@ ENTRIES = (
         risk=Risk.POWER,
         accepts=r"0|1",
         # call_rcu() reads this variable at each call (kernel/rcu/tree.c).
-        sign=Sign(
+        sign=Evidence(
             path=f"{_FOLDER}/enable_rcu_lazy", expected=lambda value: "Y" if value == "1" else "N"
         ),
     ),
@@ -71,9 +71,9 @@ ENTRIES = (
         ),
         cost="memory freed through RCU becomes available up to a second later",
         accepts=r"[1-9][0-9]{0,2}|[1-4][0-9]{3}|5000",
-        sign=Sign(
+        sign=Evidence(
             path=f"{_FOLDER}/nohz_full_patience_delay",
-            shows=Shows.MESSAGE,
+            shows=EvidenceKind.MESSAGE,
             proof=r"RCU NOCB CPU patience set to (\d+) milliseconds",
         ),
     ),
@@ -88,6 +88,6 @@ ENTRIES = (
         cost="RCU callbacks run before real-time tasks of lower priority",
         risk=Risk.THROUGHPUT,
         accepts=r"[1-9][0-9]?",
-        sign=Sign(path=f"{_FOLDER}/kthread_prio", shows=Shows.THREAD_PRIORITY),
+        sign=Evidence(path=f"{_FOLDER}/kthread_prio", shows=EvidenceKind.THREAD_PRIORITY),
     ),
 )

@@ -5,14 +5,14 @@ from typing import Optional
 
 from lowlat.catalogue.entry import (
     PARAMETERS,
+    Evidence,
+    EvidenceKind,
     Need,
-    Reads,
     Risk,
-    Shows,
-    Sign,
     Target,
     Tunable,
     Value,
+    ValueFormat,
 )
 from lowlat.catalogue.needs import (
     ISOLATION,
@@ -77,7 +77,7 @@ ENTRIES = (
         risk=Risk.THROUGHPUT,
         # none and voluntary are rejected from 7.0 on; lazy exists from 6.13 on.
         accepts=r"full",
-        sign=Sign(
+        sign=Evidence(
             path="/sys/kernel/debug/sched/preempt",
             part=r"\((\w+)\)",
             proof=r"Dynamic Preempt: (\w+)",
@@ -95,7 +95,7 @@ ENTRIES = (
         risk=Risk.THROUGHPUT,
         evidence="kernel threads irq/N exist for drivers that create none; threads that a driver "
         "creates itself prove nothing",
-        sign=Sign(shows=Shows.FORCED_THREADS),
+        sign=Evidence(shows=EvidenceKind.FORCED_THREADS),
     ),
     Tunable(
         name="systemd.cpu_affinity",
@@ -111,7 +111,9 @@ ENTRIES = (
         cost="services run on isolated CPUs only with their own CPUAffinity=; without systemd as "
         "the first process, nothing happens",
         risk=Risk.THROUGHPUT,
-        sign=Sign(path="/proc/1/status", part=r"^Cpus_allowed_list:\s*(\S+)", reads=Reads.LIST),
+        sign=Evidence(
+            path="/proc/1/status", part=r"^Cpus_allowed_list:\s*(\S+)", reads=ValueFormat.LIST
+        ),
     ),
     Tunable(
         name="psi",
@@ -125,7 +127,7 @@ ENTRIES = (
         cost="systemd-oomd, kubelet and other programs that read /proc/pressure stop working",
         risk=Risk.DEBUGGABILITY,
         accepts=r"0",
-        sign=Sign(gone="/proc/pressure"),
+        sign=Evidence(gone="/proc/pressure"),
     ),
     Tunable(
         name="fair_server",

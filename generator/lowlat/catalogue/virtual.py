@@ -3,7 +3,15 @@
 
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Reads, Risk, Shows, Sign, Target, Tunable
+from lowlat.catalogue.entry import (
+    PARAMETERS,
+    Evidence,
+    EvidenceKind,
+    Risk,
+    Target,
+    Tunable,
+    ValueFormat,
+)
 from lowlat.catalogue.needs import AMD, INTEL, KVM_GUEST, PHYSICAL, X86, config, feature
 
 _SYNC = "/sys/module/kvm/parameters/kvmclock_periodic_sync"
@@ -32,7 +40,7 @@ ENTRIES = (
         "running blocks every waiter",
         risk=Risk.THROUGHPUT,
         # "no host support" leaves the lock that guests use instead of the plain one.
-        sign=Sign(
+        sign=Evidence(
             proof=r"PV spinlocks disabled(?:, forced by|, single CPU| with KVM_HINTS_REALTIME)"
         ),
     ),
@@ -46,7 +54,7 @@ ENTRIES = (
         unneeded=_polls_already,
         cost="CPU time of the host",
         risk=Risk.POWER,
-        sign=Sign(
+        sign=Evidence(
             path="/sys/devices/system/cpu/cpuidle/current_driver", expected=lambda value: "haltpoll"
         ),
     ),
@@ -58,7 +66,7 @@ ENTRIES = (
         needs=(X86, PHYSICAL, config("KVM"), feature(_SYNC, (7, 0), gone=True)),
         cost="the clocks of guests may drift a little further from the host's",
         accepts=r"0",
-        sign=Sign(path=_SYNC, expected=lambda value: "N", shows=Shows.COPY),
+        sign=Evidence(path=_SYNC, expected=lambda value: "N", shows=EvidenceKind.COPY),
     ),
     Tunable(
         name="kvm_intel.ple_gap",
@@ -70,7 +78,7 @@ ENTRIES = (
         cost="guests that share a physical CPU waste its time by spinning",
         risk=Risk.THROUGHPUT,
         accepts=r"0",
-        sign=Sign(path=_GAP, shows=Shows.COPY),
+        sign=Evidence(path=_GAP, shows=EvidenceKind.COPY),
     ),
     Tunable(
         name="kvm.nx_huge_pages_recovery_ratio",
@@ -84,7 +92,7 @@ ENTRIES = (
         risk=Risk.THROUGHPUT,
         accepts=r"0",
         # The thread reads it at each round (calc_nx_huge_pages_recovery_period()).
-        sign=Sign(path=_RECOVERY),
+        sign=Evidence(path=_RECOVERY),
     ),
     Tunable(
         name="kvm_amd.pause_filter_count",
@@ -95,7 +103,7 @@ ENTRIES = (
         cost="guests that share a physical CPU waste its time by spinning",
         risk=Risk.THROUGHPUT,
         accepts=r"0",
-        sign=Sign(path=_PAUSE, shows=Shows.COPY),
+        sign=Evidence(path=_PAUSE, shows=EvidenceKind.COPY),
     ),
     Tunable(
         name="kvm_amd.avic",
@@ -105,6 +113,6 @@ ENTRIES = (
         needs=(X86, PHYSICAL, AMD, config("KVM_AMD")),
         cost="guests that use nested virtualization or some Windows clocks fall back to exits",
         # The module clears it if the processor lacks the feature (avic_hardware_setup()).
-        sign=Sign(path=_AVIC, reads=Reads.FLAG, expected=lambda value: "Y"),
+        sign=Evidence(path=_AVIC, reads=ValueFormat.FLAG, expected=lambda value: "Y"),
     ),
 )

@@ -3,7 +3,16 @@
 
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Risk, Sign, Target, Tunable, Value
+from lowlat.catalogue.entry import (
+    PARAMETERS,
+    Evidence,
+    Need,
+    Risk,
+    Target,
+    Tunable,
+    Value,
+    ValueFormat,
+)
 from lowlat.catalogue.needs import ISOLATION, PHYSICAL, X86, config, feature
 
 _MCE = "/sys/devices/system/machinecheck/machinecheck0"
@@ -42,7 +51,7 @@ ENTRIES = (
         why="keeps the lockup watchdog's timer (every four seconds) off the isolated CPUs",
         source="admin-guide/sysctl/kernel.rst watchdog_cpumask; kernel/watchdog.c",
         rows=(Value("/proc/sys/kernel/watchdog_cpumask", "{housekeeping}"),),
-        reads=Reads.LIST,
+        reads=ValueFormat.LIST,
         needs=(ISOLATION, config("SOFTLOCKUP_DETECTOR", "HARDLOCKUP_DETECTOR")),
         unneeded=lambda target: (
             "the kernel excludes nohz_full CPUs by itself" if target.sure_of("nohz_full") else None
@@ -59,7 +68,7 @@ ENTRIES = (
         cost="hangs go unreported on the whole machine",
         risk=Risk.DEBUGGABILITY,
         implies=("nosoftlockup", "kernel.nmi_watchdog"),
-        sign=Sign(path="/proc/sys/kernel/watchdog", expected=lambda value: "0"),
+        sign=Evidence(path="/proc/sys/kernel/watchdog", expected=lambda value: "0"),
     ),
     Tunable(
         name="nosoftlockup",
@@ -71,7 +80,7 @@ ENTRIES = (
         cost="soft lockups go unreported on the whole machine",
         risk=Risk.DEBUGGABILITY,
         conflicts=("nowatchdog",),
-        sign=Sign(path="/proc/sys/kernel/soft_watchdog", expected=lambda value: "0"),
+        sign=Evidence(path="/proc/sys/kernel/soft_watchdog", expected=lambda value: "0"),
     ),
     Tunable(
         name="kernel.nmi_watchdog",
@@ -97,7 +106,7 @@ ENTRIES = (
         risk=Risk.HIDES_FAULTS,
         accepts=r"ignore_ce",
         implies=("machinecheck.check_interval",),
-        sign=Sign(path=f"{_MCE}/ignore_ce", expected=lambda value: "1"),
+        sign=Evidence(path=f"{_MCE}/ignore_ce", expected=lambda value: "1"),
     ),
     Tunable(
         name="machinecheck.check_interval",
@@ -106,7 +115,7 @@ ENTRIES = (
         "interrupts for such errors stay on",
         source="ABI/testing/sysfs-mce; arch/x86/kernel/cpu/mce/core.c",
         rows=(Value(f"{_MCE}/check_interval", "0"),),
-        reads=Reads.HEX,
+        reads=ValueFormat.HEX,
         needs=(X86, PHYSICAL, config("X86_MCE")),
         cost="corrected errors that raise no interrupt are found late",
         risk=Risk.HIDES_FAULTS,
@@ -122,7 +131,7 @@ ENTRIES = (
         cost="any program can stall the memory bus of all CPUs unnoticed",
         risk=Risk.SECURITY,
         accepts=r"off",
-        sign=Sign(proof=r"x86/split lock detection: disabled"),
+        sign=Evidence(proof=r"x86/split lock detection: disabled"),
     ),
     Tunable(
         name="kernel.split_lock_mitigate",

@@ -4,7 +4,16 @@
 import re
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Shows, Sign, Target, Tunable, Value
+from lowlat.catalogue.entry import (
+    PARAMETERS,
+    Evidence,
+    EvidenceKind,
+    Need,
+    Target,
+    Tunable,
+    Value,
+    ValueFormat,
+)
 from lowlat.catalogue.needs import ISOLATION, built_in, done_by, feature
 from lowlat.model.cpuset import CpuSet
 
@@ -54,9 +63,9 @@ ENTRIES = (
             ("cpuset.partition", "isolcpus", "nohz_full"),
             "{} keeps unbound work off the isolated CPUs",
         ),
-        sign=Sign(
+        sign=Evidence(
             path=_MASK,
-            reads=Reads.MASK,
+            reads=ValueFormat.MASK,
             expected=lambda value: CpuSet.parse_list(value).mask(),
             contradiction=r"workqueue.unbound_cpus: incorrect CPU range",
         ),
@@ -70,10 +79,10 @@ ENTRIES = (
         needs=(ISOLATION,),
         unneeded=_efficient_already,
         cost="a little throughput, as such work may run far from its data",
-        sign=Sign(
+        sign=Evidence(
             path="/sys/module/workqueue/parameters/power_efficient",
             expected=lambda value: "Y",
-            shows=Shows.COPY,
+            shows=EvidenceKind.COPY,
         ),
     ),
     Tunable(
@@ -82,7 +91,7 @@ ENTRIES = (
         why="keeps unbound kernel work off the isolated CPUs",
         source="core-api/workqueue.rst; kernel/workqueue.c",
         rows=(Value(_MASK, "{housekeeping}"),),
-        reads=Reads.MASK,
+        reads=ValueFormat.MASK,
         needs=(ISOLATION, SAFE_MASKS),
     ),
     Tunable(
@@ -91,7 +100,7 @@ ENTRIES = (
         why="keeps the writeback of dirty pages off the isolated CPUs",
         source="core-api/workqueue.rst; mm/backing-dev.c",
         rows=(Value(_WRITEBACK, "{housekeeping}"),),
-        reads=Reads.MASK,
+        reads=ValueFormat.MASK,
         needs=(ISOLATION, SAFE_MASKS),
     ),
 )

@@ -8,7 +8,7 @@ from functools import cache
 
 from lowlat.base.terminal import columns, filled
 from lowlat.catalogue import CATALOGUE, lookup
-from lowlat.catalogue.entry import Reads, Risk, Shows, Tunable
+from lowlat.catalogue.entry import EvidenceKind, Risk, Tunable, ValueFormat
 from lowlat.catalogue.names import ELSEWHERE, NEVER
 from lowlat.explain.guides import guides
 from lowlat.model.endpoint import NOISE
@@ -49,29 +49,30 @@ def _signs(entry: Tunable) -> Iterator[str]:
         if sign.path:
             yield f"{sign.path} beside it likewise"
         return
-    if sign.shows is Shows.COPY:
+    if sign.shows is EvidenceKind.COPY:
         copy = f", {sign.path} being the parameter's own copy" if sign.path else ""
         yield f"nothing shows what the kernel made of it{copy}"
         return
     if sign.proof:
         said = re.sub(r"\([^()]*\)", sign.expected(entry.value) or "", sign.proof)
         yield f"kernel message '{said}'"
-    if sign.path and not (sign.proof and sign.shows is Shows.MESSAGE):
+    if sign.path and not (sign.proof and sign.shows is EvidenceKind.MESSAGE):
         held = entry.value if "{" in entry.value else sign.expected(entry.value)
         yield _holds(sign.path, sign.reads, held or "")
     if sign.gone:
         yield f"{sign.gone} is not there"
 
 
-def _holds(path: str, reads: Reads, value: str) -> str:
+def _holds(path: str, reads: ValueFormat, value: str) -> str:
     sysctl = "/proc/sys/"
     what = re.sub(r"\{\w+\}|\[0-9\]\*", "N", path)
     if path.startswith(sysctl):
         what = f"sysctl {path[len(sysctl) :].replace('/', '.')}"
     role = re.search(r"{(isolated|housekeeping)", value)
     if role:
-        return f"{what} {'lies within' if reads is Reads.WITHIN else 'equals'} the {role[1]} CPUs"
-    return f"{what} shows [{value}]" if reads is Reads.CHOICE else f"{what} is {value}"
+        how = "lies within" if reads is ValueFormat.WITHIN else "equals"
+        return f"{what} {how} the {role[1]} CPUs"
+    return f"{what} shows [{value}]" if reads is ValueFormat.CHOICE else f"{what} is {value}"
 
 
 def profiles_with(entry: Tunable) -> list[str]:

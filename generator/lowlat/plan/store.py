@@ -11,7 +11,7 @@ from typing import Optional
 from lowlat.base import files, trust
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
-from lowlat.catalogue.entry import Reads, Tunable
+from lowlat.catalogue.entry import Tunable, ValueFormat
 from lowlat.host import runstate
 from lowlat.host.root import CPU, Root
 from lowlat.model import cmdline
@@ -169,9 +169,9 @@ def _check_setting(setting: PlannedSetting) -> None:
 
 def _possible(entry: Tunable, own: str, value: str) -> bool:
     try:
-        if entry.reads is Reads.LIST:
+        if entry.reads is ValueFormat.LIST:
             return bool(CpuSet.parse_list(value))
-        if entry.reads in (Reads.MASK, Reads.WITHIN):
+        if entry.reads in (ValueFormat.MASK, ValueFormat.WITHIN):
             return bool(CpuSet.parse_mask(value))
     except CpuSetError:
         return False

@@ -18,7 +18,7 @@ from lowlat.base.errors import LowlatError
 from lowlat.base.schema import stamped
 from lowlat.base.typed_json import decode, encode_fields
 from lowlat.catalogue import lookup
-from lowlat.catalogue.entry import Reads, Tunable
+from lowlat.catalogue.entry import Tunable, ValueFormat
 from lowlat.host import runstate
 from lowlat.host.root import BOOT_ID, Root, glob
 from lowlat.model.cpuset import CpuSet, CpuSetError
@@ -74,26 +74,26 @@ def ours(plan: Plan) -> Iterator[PlannedSetting]:
     return (item for item in plan.runtime if lookup(item.name).tuned is None)
 
 
-def equal(reads: Reads, held: Optional[str], wanted: str) -> bool:
+def equal(reads: ValueFormat, held: Optional[str], wanted: str) -> bool:
     """Whether the text in a file means the wanted value."""
     if held is None:
         return False
     try:
-        if reads is Reads.LIST:
+        if reads is ValueFormat.LIST:
             return CpuSet.parse_list(held) == CpuSet.parse_list(wanted)
-        if reads is Reads.MASK:
+        if reads is ValueFormat.MASK:
             return CpuSet.parse_mask(held) == CpuSet.parse_mask(wanted)
-        if reads is Reads.WITHIN:
+        if reads is ValueFormat.WITHIN:
             return bool(held) and CpuSet.parse_mask(held) <= CpuSet.parse_mask(wanted)
-        if reads is Reads.HEX:
+        if reads is ValueFormat.HEX:
             return int(held, 16) == int(wanted, 16)
-        if reads is Reads.WAYS and ":" in wanted:
+        if reads is ValueFormat.WAYS and ":" in wanted:
             return _ways(wanted) <= _ways(held)
     except (CpuSetError, ValueError):
         return False
-    if reads is Reads.CHOICE:
+    if reads is ValueFormat.CHOICE:
         return f"[{wanted}]" in held
-    return held == wanted or (reads is Reads.FLAG and held == {"Y": "1"}.get(wanted))
+    return held == wanted or (reads is ValueFormat.FLAG and held == {"Y": "1"}.get(wanted))
 
 
 def _ways(text: str) -> set[tuple[str, str, int]]:
@@ -218,7 +218,7 @@ def _make_groups(
 def _wanted(outcome: Inspected, root: Root) -> str:
     """The planned value. Of an affinity mask that reaches beyond the planned CPUs, the planned ones
     are kept; if there are none, those on the device's node are taken, if any."""
-    if outcome.entry.reads is not Reads.WITHIN:
+    if outcome.entry.reads is not ValueFormat.WITHIN:
         return outcome.setting.value
     planned = CpuSet.parse_mask(outcome.setting.value)
     try:
@@ -240,10 +240,10 @@ def _writable_form(outcome: Inspected) -> str:
     """The text that restores the present value when written."""
     value = outcome.value or ""
     reads = outcome.entry.reads
-    if reads is Reads.CHOICE:
+    if reads is ValueFormat.CHOICE:
         begin, end = value.find("["), value.find("]")
         return value[begin + 1 : end] if 0 <= begin < end else value
-    if reads is Reads.HEX and re.fullmatch(r"[0-9a-f]{1,16}", value):
+    if reads is ValueFormat.HEX and re.fullmatch(r"[0-9a-f]{1,16}", value):
         # Printed in hexadecimal without a prefix, read as decimal (ABI/testing/sysfs-mce).
         return str(int(value, 16))
     return value.partition(" invalid (")[0]

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Callable, Optional
 
-from lowlat.catalogue.entry import Shows
+from lowlat.catalogue.entry import EvidenceKind
 from lowlat.host import interrupts
 from lowlat.host.root import CPU, Root, glob
 from lowlat.model.cpuset import CpuSet
@@ -49,19 +49,19 @@ class Behaviour:
         self.root = root
         self.overrides = Overrides(plan, root)
         self.threads = Threads(root)
-        self._looks: Mapping[Shows, Callable[[str], Optional[Judged]]] = {
-            Shows.MANAGED_IRQ: lambda value: self._managed(),
-            Shows.DEVICE_IRQS: lambda value: self._kept_away(),
-            Shows.CALLBACK_THREADS: self._offloaded,
-            Shows.FORCED_THREADS: lambda value: self._forced(),
-            Shows.THREAD_PRIORITY: self._priority,
-            Shows.IDLE_STATES: self._shallow,
-            Shows.IDLE_USAGE: lambda value: self._awake(),
-            Shows.TICKS_APART: lambda value: self._apart(),
-            Shows.IOMMU_GROUPS: lambda value: self._untranslated(),
+        self._looks: Mapping[EvidenceKind, Callable[[str], Optional[Judged]]] = {
+            EvidenceKind.MANAGED_IRQ: lambda value: self._managed(),
+            EvidenceKind.DEVICE_IRQS: lambda value: self._kept_away(),
+            EvidenceKind.CALLBACK_THREADS: self._offloaded,
+            EvidenceKind.FORCED_THREADS: lambda value: self._forced(),
+            EvidenceKind.THREAD_PRIORITY: self._priority,
+            EvidenceKind.IDLE_STATES: self._shallow,
+            EvidenceKind.IDLE_USAGE: lambda value: self._awake(),
+            EvidenceKind.TICKS_APART: lambda value: self._apart(),
+            EvidenceKind.IOMMU_GROUPS: lambda value: self._untranslated(),
         }
 
-    def look(self, shows: Shows, value: str) -> Optional[Judged]:
+    def look(self, shows: EvidenceKind, value: str) -> Optional[Judged]:
         look = self._looks.get(shows)
         return look(value) if look else None
 

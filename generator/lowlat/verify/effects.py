@@ -7,7 +7,7 @@ from functools import partial
 from typing import Optional
 
 from lowlat.catalogue import CATALOGUE
-from lowlat.catalogue.entry import Reads, Shows, Sign
+from lowlat.catalogue.entry import Evidence, EvidenceKind, ValueFormat
 from lowlat.host.kmsg import MALFORMED_PARAMETER, UNKNOWN_PARAMETERS, Messages
 from lowlat.host.root import Root, real_path
 from lowlat.model import cmdline
@@ -41,7 +41,7 @@ class Effects:
         self._messages = messages
         self._line = line
 
-    def judge(self, parameter: PlannedParameter, sign: Sign) -> Judged:
+    def judge(self, parameter: PlannedParameter, sign: Evidence) -> Judged:
         """The state of a parameter that is on the command line once."""
         value = parameter.value
         held = self._by_file(value, sign)
@@ -51,7 +51,7 @@ class Effects:
                 return Judged(Standing.IGNORED, held.effective if held else None, complaint)
         if held is not None:
             held = self._own(sign, held) if holds else held
-            if sign.shows is Shows.STATE or held.state is not Standing.EFFECTIVE:
+            if sign.shows is EvidenceKind.STATE or held.state is not Standing.EFFECTIVE:
                 return held
         if sign.gone:
             return self._by_absence(value, sign.gone)
@@ -62,7 +62,7 @@ class Effects:
         effective = shown.effective or (held.effective if held else None)
         return Judged(shown.state, effective, evidence)
 
-    def _by_file(self, value: str, sign: Sign) -> Optional[Judged]:
+    def _by_file(self, value: str, sign: Evidence) -> Optional[Judged]:
         """By the file that shows it; None if no file does, or if it does not exist."""
         held = self._root.read(sign.path) if sign.path else None
         if held is not None and sign.part:
@@ -78,7 +78,7 @@ class Effects:
             return Judged(Standing.EFFECTIVE, held, why)
         return Judged(Standing.IGNORED, held, f"{why}, not {expected}")
 
-    def _own(self, sign: Sign, held: Judged) -> Judged:
+    def _own(self, sign: Evidence, held: Judged) -> Judged:
         """A file's value, unless another writer may have set it."""
         path = sign.path or ""
         record = self._behaviour.journal
@@ -105,7 +105,7 @@ class Effects:
         why = f"{_GIVEN}; whether {path} is there was not checked"
         return Judged(Standing.UNVERIFIABLE, None, why)
 
-    def _by_message(self, value: str, sign: Sign) -> Optional[Judged]:
+    def _by_message(self, value: str, sign: Evidence) -> Optional[Judged]:
         """By the kernel's messages; None if they allow no judgement."""
         proof = self._messages.said(sign.proof)
         if not proof:
@@ -120,15 +120,15 @@ class Effects:
             state = Standing.IGNORED
         return Judged(state, said or value, f"kernel message: {last[0].strip()}")
 
-    def _unseen(self, sign: Sign, held: Optional[Judged]) -> Judged:
+    def _unseen(self, sign: Evidence, held: Optional[Judged]) -> Judged:
         """The evidence for a parameter whose effect cannot be seen."""
-        if sign.shows is Shows.MANAGED_IRQ and held is not None:
+        if sign.shows is EvidenceKind.MANAGED_IRQ and held is not None:
             why = f"{held.evidence}; too few managed interrupts to tell what managed_irq does"
             return held._replace(evidence=why)
-        if sign.shows is Shows.COPY:
+        if sign.shows is EvidenceKind.COPY:
             why = f"{_GIVEN}; nothing shows its effect in the kernel"
             why = f"{held.evidence}, but that is the parameter's own copy" if held else why
-        elif sign.shows is Shows.STATE and sign.path is not None:
+        elif sign.shows is EvidenceKind.STATE and sign.path is not None:
             why = f"{_GIVEN}; {sign.path}, which would show it, cannot be read"
         elif sign.proof:
             why = f"{_GIVEN}; the kernel messages of the start of this boot are gone"
@@ -136,7 +136,7 @@ class Effects:
             why = f"{_GIVEN}; {sign.shows.value} would show it, but none can be seen"
         return Judged(Standing.UNVERIFIABLE, None, why)
 
-    def _complaints(self, parameter: str, sign: Sign) -> Iterator[str]:
+    def _complaints(self, parameter: str, sign: Evidence) -> Iterator[str]:
         """The kernel's messages against it, and the boot words that disable it."""
         text = self._messages.text
         # The kernel also names parameters that its early code reads by itself.
@@ -153,9 +153,9 @@ class Effects:
             if re.fullmatch(sign.spoiled or "", word):
                 yield f"/proc/cmdline has {word} too, with which it does nothing"
 
-    def _holds(self, sign: Sign, said: str, expected: str) -> bool:
+    def _holds(self, sign: Evidence, said: str, expected: str) -> bool:
         """Whether a message has the expected value; a list of CPUs may name more."""
-        if sign.reads is not Reads.LIST:
+        if sign.reads is not ValueFormat.LIST:
             return said == expected
         try:
             return CpuSet() != named_cpus(self._root, expected) <= CpuSet.parse_list(said)

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Optional
 
-from lowlat.catalogue.entry import Sign
+from lowlat.catalogue.entry import Evidence
 from lowlat.host.root import glob
 from lowlat.model.plan import PlannedSetting
 from lowlat.runtime import kthreads, settings
@@ -78,7 +78,7 @@ class RuntimeFindings:
             return Standing.UNVERIFIABLE, None, f"{evidence}; there is no {sign.path} to show it"
         return Standing.EFFECTIVE, None, evidence
 
-    def _expected(self, path: str, sign: Sign, value: str) -> str:
+    def _expected(self, path: str, sign: Evidence, value: str) -> str:
         """The expected content of a file that shows the effect; any content without ``like``."""
         if sign.like is None:
             return sign.expected(value) or ""

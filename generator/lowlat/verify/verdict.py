@@ -13,17 +13,17 @@ from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.boot import BootFindings
 from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding
-from lowlat.verify.intruders import Intruders
 from lowlat.verify.runtime import RuntimeFindings
-from lowlat.verify.strays import Strays
 from lowlat.verify.ticks import Ticks
+from lowlat.verify.unexpected_interrupts import UnexpectedInterrupts
+from lowlat.verify.unexpected_tasks import UnexpectedTasks
 
 SCHEMA = "lowlat.verify/1"
 
 
 def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Finding]:
     """A row for every planned setting, boot parameters first, then for the tick of each isolated
-    CPU, its other interrupts and its stray tasks. Reads, never writes."""
+    CPU, its other interrupts and its unexpected tasks. Reads, never writes."""
     behaviour = Behaviour(plan, root)
     boot = BootFindings(behaviour, read_messages(root), counted)
     rows = boot.rows()
@@ -31,10 +31,10 @@ def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Fi
     settings = tuple(rows)
     if counted is not None:
         rows += Ticks(plan, counted, boot.row("nohz_full"), boot.unstable_clock, root).rows()
-        rows += Intruders(plan, counted, settings).rows()
+        rows += UnexpectedInterrupts(plan, counted, settings).rows()
     if plan.isolated:
         seen = () if counted else tasks.read(root, plan.isolated)
-        rows += Strays(plan, settings, counted, seen).rows()
+        rows += UnexpectedTasks(plan, settings, counted, seen).rows()
     return rows
 
 

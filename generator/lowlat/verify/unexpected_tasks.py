@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Strays: tasks on the isolated CPUs that were not placed there, and tasks that may come."""
+"""Tasks on the isolated CPUs that were not placed there, and tasks that may come."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ _PLANNED = "no other task runs on the CPU"
 
 
 @dataclass(frozen=True)
-class Stray:
+class UnexpectedTask:
     """One process, or a kernel thread. ``seconds`` is how long it was observed, 0.0 if it was seen
     once; ``runs`` and ``ran_ns`` count in that time."""
 
@@ -47,7 +47,7 @@ class Stray:
 
 
 @dataclass(frozen=True)
-class Strays:
+class UnexpectedTasks:
     """``settings`` are the rows of all settings, ``seen`` the tasks if nothing was counted."""
 
     plan: Plan
@@ -57,7 +57,7 @@ class Strays:
 
     def rows(self) -> Iterator[Finding]:
         found = list(self._found())
-        here = sorted(filter(self._is_there, found), key=lambda stray: -stray.ran_ns)
+        here = sorted(filter(self._is_there, found), key=lambda one: -one.ran_ns)
         yield from map(self._row, here[:_MOST])
         if here[_MOST:]:
             yield self._all(here[_MOST:], "are there")
@@ -66,55 +66,57 @@ class Strays:
         if may:
             yield replace(self._all(may, "may run there"), state=Standing.UNVERIFIABLE)
 
-    def _found(self) -> Iterator[Stray]:
+    def _found(self) -> Iterator[UnexpectedTask]:
         """One per process and per kernel thread, except user tasks that may run on isolated CPUs
         alone: they were placed there."""
         if self.counted is None:
-            each: Iterable[Stray] = map(Stray, self.seen)
+            each: Iterable[UnexpectedTask] = map(UnexpectedTask, self.seen)
         else:
             before, after = self.counted.before.tasks, self.counted.after.tasks
-            each = (Stray(*ran, self.counted.seconds) for ran in tasks.between(before, after))
+            each = (
+                UnexpectedTask(*ran, self.counted.seconds) for ran in tasks.between(before, after)
+            )
         others = (s for s in each if s.task.kernel or not s.task.allowed <= self.plan.isolated)
-        for _, threads in groupby(others, key=lambda stray: stray.task.pid):
-            group = sorted(threads, key=lambda stray: (self._is_there(stray), stray.runs))
+        for _, threads in groupby(others, key=lambda one: one.task.pid):
+            group = sorted(threads, key=lambda one: (self._is_there(one), one.runs))
             runs, ran = sum(s.runs for s in group), sum(s.ran_ns for s in group)
             yield replace(group[-1], runs=runs, ran_ns=ran)
 
-    def _is_there(self, stray: Stray) -> bool:
+    def _is_there(self, one: UnexpectedTask) -> bool:
         """Whether it ran on an isolated CPU, or would on its next wake-up."""
-        task = stray.task
+        task = one.task
         if task.cpu not in self.plan.isolated:
             return False
         if task.kernel and task.allowed <= self.plan.isolated:
-            return bool(stray.seconds) and stray.runs >= max(_OWN_RUNS * stray.seconds, 2)
-        return not task.kernel or not stray.seconds or stray.runs > 0
+            return bool(one.seconds) and one.runs >= max(_OWN_RUNS * one.seconds, 2)
+        return not task.kernel or not one.seconds or one.runs > 0
 
-    def _may_come(self, stray: Stray) -> bool:
-        task = stray.task
+    def _may_come(self, one: UnexpectedTask) -> bool:
+        task = one.task
         return (
-            not self._is_there(stray)
+            not self._is_there(one)
             and task.kind != "bound"
             and not task.allowed <= self.plan.isolated
         )
 
-    def _row(self, stray: Stray) -> Finding:
-        task = stray.task
+    def _row(self, one: UnexpectedTask) -> Finding:
+        task = one.task
         name, state, why = self._blame(task)
         if self.counted and task.kernel and task.cpu in self.counted.watching:
             state = Standing.UNVERIFIABLE
-        seen = f"{task.name} {stray.often}"
+        seen = f"{task.name} {one.often}"
         why = f"{seen}, may run on CPU {task.allowed}; {why}"
         return Finding(name, f"/proc/{task.pid}", _PLANNED, seen, state, _manager(task), why)
 
-    def _all(self, strays: Sequence[Stray], what: str) -> Finding:
+    def _all(self, unexpected: Sequence[UnexpectedTask], what: str) -> Finding:
         """One row for many tasks."""
         ordered = sorted(
-            strays, key=lambda s: (not s.task.policy.startswith(REAL_TIME), s.task.pid)
+            unexpected, key=lambda s: (not s.task.policy.startswith(REAL_TIME), s.task.pid)
         )
-        names = ", ".join(stray.task.name for stray in ordered[:4])
+        names = ", ".join(one.task.name for one in ordered[:4])
         more = f" and {len(ordered) - 4} more" if len(ordered) > 4 else ""
         name, state, why = self._blame(ordered[0].task)
-        seen, why = f"{len(strays)} {what}", f"{names}{more} {what}; {why}"
+        seen, why = f"{len(unexpected)} {what}", f"{names}{more} {what}; {why}"
         return Finding(name, "/proc", _PLANNED, seen, state, _manager(ordered[0].task), why)
 
     def _blame(self, task: TaskSeen) -> tuple[str, Standing, str]:

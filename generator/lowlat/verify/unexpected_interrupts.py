@@ -24,7 +24,7 @@ _PLANNED = "nothing interrupts the CPU"
 
 
 @dataclass(frozen=True)
-class Intruders:
+class UnexpectedInterrupts:
     """``settings`` are the rows of all settings."""
 
     plan: Plan
