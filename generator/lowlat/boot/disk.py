@@ -81,13 +81,13 @@ class Disk:
             return None
         with self.above(path) as (at, name):
             try:
-                found = os.stat(name, dir_fd=at, follow_symlinks=False)
+                status = os.stat(name, dir_fd=at, follow_symlinks=False)
             except FileNotFoundError:
                 return None
-            if stat.S_ISLNK(found.st_mode):
+            if stat.S_ISLNK(status.st_mode):
                 target = os.fsencode(os.readlink(name, dir_fd=at))
-                return FileSnapshot(target, 0o777, found.st_uid, found.st_gid, link=True)
-            if not stat.S_ISREG(found.st_mode):
+                return FileSnapshot(target, 0o777, status.st_uid, status.st_gid, link=True)
+            if not stat.S_ISREG(status.st_mode):
                 raise OSError(errno.EINVAL, "is not a regular file")
             return _read(os.open(name, _READ, dir_fd=at))
 
@@ -174,12 +174,12 @@ class Disk:
 
 def _read(fd: int) -> FileSnapshot:
     with os.fdopen(fd, "rb") as file:
-        found = os.fstat(fd)
+        status = os.fstat(fd)
         content = file.read(_LARGEST + 1)
         if len(content) > _LARGEST:
             raise OSError(errno.EFBIG, "is too large")
         xattrs = {name: os.getxattr(fd, name) for name in _xattr_names(fd)}
-    return FileSnapshot(content, stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, xattrs)
+    return FileSnapshot(content, stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid, xattrs)
 
 
 def _xattr_names(fd: int) -> list[str]:

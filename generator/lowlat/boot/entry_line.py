@@ -108,8 +108,8 @@ def entry_id(release: str, words: Iterable[str]) -> str:
 
 def release_of(entry: str) -> str:
     """The kernel in the id of a lowlat entry; "" for any other entry."""
-    found = re.search(r"lowlat-(.+)-[0-9a-f]{10}$", entry)
-    return found[1] if found else ""
+    match = re.search(r"lowlat-(.+)-[0-9a-f]{10}$", entry)
+    return match[1] if match else ""
 
 
 def trial_id(entry: str) -> str:

@@ -80,8 +80,8 @@ def recognise(root: Root, kind: Optional[str]) -> Optional[ForeignLoader]:
 
 def tuned_variables(root: Root) -> Mapping[str, str]:
     """The variables through which TuneD's bootloader plugin adds parameters to GRUB's lines."""
-    found = re.search(r'^TUNED_BOOT_CMDLINE="?([^"\n]*)', root.read(_TUNED) or "", re.M)
-    return {} if found is None else {"tuned_params": found[1]}
+    match = re.search(r'^TUNED_BOOT_CMDLINE="?([^"\n]*)', root.read(_TUNED) or "", re.M)
+    return {} if match is None else {"tuned_params": match[1]}
 
 
 def source(root: Root, word: str) -> str:

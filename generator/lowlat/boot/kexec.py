@@ -100,10 +100,10 @@ def unload() -> None:
 def _find(root: Root, patterns: Iterable[str], release: str) -> Optional[str]:
     token = root.read("/etc/kernel/entry-token") or root.read("/etc/machine-id") or "none"
     paths = (pattern.format(release=release, token=token.strip()) for pattern in patterns)
-    found = next((path for path in paths if root.exists(path)), None)
-    if found is not None:
-        root.check_owned(found)
-    return found
+    image = next((path for path in paths if root.exists(path)), None)
+    if image is not None:
+        root.check_owned(image)
+    return image
 
 
 def _call(kernel: int, initramfs: int, line: bytes, flags: int) -> None:

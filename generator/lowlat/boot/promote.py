@@ -40,11 +40,11 @@ def applied_entry(root: Root, release: Optional[str]) -> tuple[Loader, BootMenu,
 def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:
     """The tuned entry of the requested kernel, else of the running one, else of the newest. Raises
     Refused if there is none."""
-    found = list(boot.tuned())
+    entries = list(boot.tuned())
     wanted = release or running_release(root)
-    chosen = next((entry for entry in found if entry.release == wanted), None)
-    if chosen is None and release is None and found:
-        chosen = found[0]
+    chosen = next((entry for entry in entries if entry.release == wanted), None)
+    if chosen is None and release is None and entries:
+        chosen = entries[0]
     if chosen is None:
         why = f"there is no tuned entry for Linux {(release or '')[:64]}".rstrip()
         raise Refused(why, hint="'lowlat-gen status' lists them")

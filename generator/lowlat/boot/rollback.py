@@ -86,13 +86,13 @@ def _restart_tuned(root: Root) -> str:
 def left(root: Root, loader: Loader) -> list[str]:
     """Messages about stock entries that still carry a plan's line. lowlat does not change them: a
     person added the line, or TuneD left it behind because it did not run."""
-    found = (
+    leftovers = (
         f"{entry.id} still carries {word}, from {foreign.source(root, word)}"
         for entry in tuned_plugin.marked(loader.describe())
         for word in entry.words
         if entry_line.marked([word])
     )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(leftovers))
 
 
 def tidy(root: Root) -> None:

@@ -166,8 +166,8 @@ def _differing(root: Root, running: Running, boot: BootMenu) -> Iterator[str]:
 
 def _loader(root: Root) -> tuple[Optional[str], BootMenu, list[str]]:
     try:
-        found = detect(root)
-        return found.name, found.describe(), []
+        loader = detect(root)
+        return loader.name, loader.describe(), []
     except LowlatError as error:
         return None, BootMenu(()), [str(error)]
 

@@ -27,8 +27,8 @@ _Files = Mapping[str, Optional[FileSnapshot]]
 _KEPT = StateFile(
     f"{files.STATE}/administrator.json",
     "lowlat.administrator/1",
-    lambda found: decode(
-        dict[str, Optional[FileSnapshot]], {path: found.get(path) for path in _FILES}
+    lambda kept: decode(
+        dict[str, Optional[FileSnapshot]], {path: kept.get(path) for path in _FILES}
     ),
     "select a profile with tuned-adm",
     0o600,

@@ -179,8 +179,8 @@ def _escape(text: str) -> str:
     return _UNPRINTABLE.sub(_hex, text)
 
 
-def _hex(found: re.Match[str]) -> str:
-    return "".join(f"\\x{byte:02x}" for byte in found[0].encode("utf-8", "surrogateescape"))
+def _hex(match: re.Match[str]) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in match[0].encode("utf-8", "surrogateescape"))
 
 
 def _word(text: str) -> str:

@@ -39,9 +39,9 @@ def parse(text: str) -> Iterator[InterruptRow]:
     cpus = tuple(map(int, re.findall(r"\bCPU([0-9]{1,5})\b", header)))
     for line in lines:
         label, colon, rest = line.partition(":")
-        found = _split(rest, len(cpus)) if colon else None
-        if found is not None:
-            numbers, counts, words = found
+        row = _split(rest, len(cpus)) if colon else None
+        if row is not None:
+            numbers, counts, words = row
             yield InterruptRow(label.strip(), sum(map(int, numbers)), tuple(words), counts, cpus)
 
 

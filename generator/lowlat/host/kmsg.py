@@ -53,8 +53,8 @@ class Messages:
 
     def said(self, pattern: Optional[str]) -> list[re.Match[str]]:
         """The lines that match, without repetitions."""
-        found = re.finditer(f"^.*(?:{pattern}).*$", self.text, re.MULTILINE) if pattern else ()
-        return list({match[0].strip(): match for match in found}.values())
+        matches = re.finditer(f"^.*(?:{pattern}).*$", self.text, re.MULTILINE) if pattern else ()
+        return list({match[0].strip(): match for match in matches}.values())
 
 
 #: The result if no messages can be read.
@@ -74,7 +74,7 @@ def read_messages(root: Root) -> Messages:
 
 def parse(text: str) -> Messages:
     """Parse the output of dmesg or journalctl, which escapes tabs and the like as \\xNN."""
-    plain = re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), _PREFIX.sub("", text))
+    plain = re.sub(r"\\x([0-9a-f]{2})", lambda match: chr(int(match[1], 16)), _PREFIX.sub("", text))
     return Messages(plain, _FIRST in text)
 
 

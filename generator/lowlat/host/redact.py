@@ -56,8 +56,8 @@ def redact(contents: Contents, host_name: str = "") -> Contents:
     everywhere; interfaces named after a MAC address are numbered in order of appearance."""
     numbers: dict[str, str] = {}
 
-    def number(found: re.Match[str]) -> str:
-        return numbers.setdefault(found[0], f"{found[1]}{len(numbers):012}")
+    def number(match: re.Match[str]) -> str:
+        return numbers.setdefault(match[0], f"{match[1]}{len(numbers):012}")
 
     named = partial(_MAC_NAME.sub, number)
     files = {
@@ -68,8 +68,8 @@ def redact(contents: Contents, host_name: str = "") -> Contents:
         contents,
         files={path: data.encode("utf-8", "surrogateescape") for path, data in files.items()},
         folders={
-            named(path): tuple(sorted(map(named, found)))
-            for path, found in sorted(contents.folders.items())
+            named(path): tuple(sorted(map(named, names)))
+            for path, names in sorted(contents.folders.items())
         },
         links={named(p): named(t) for p, t in sorted(contents.links.items())},
         modes={named(path): mode for path, mode in sorted(contents.modes.items())},
@@ -87,7 +87,7 @@ def _file(path: str, data: bytes, host_name: str) -> str:
     elif path in ("/proc/cpuinfo", "/proc/sysinfo"):
         text = _IDENTIFYING.sub(_cross_out, text)
     elif path in ("/proc/version", LOG):
-        text = _PRIVATE.sub(_cross_out, _BUILDER.sub(lambda found: _crossed(found[0]), text))
+        text = _PRIVATE.sub(_cross_out, _BUILDER.sub(lambda match: _crossed(match[0]), text))
     elif path == BOOT_ID or path.startswith("/run/lowlat/"):
         return text  # a boot ID identifies no person, and files of this boot contain it
     elif path == "/etc/default/grub":
@@ -96,12 +96,12 @@ def _file(path: str, data: bytes, host_name: str) -> str:
         text = _lines(text, "blscfg")
     elif path == "/proc/config.gz" or path.startswith(("/boot/config-", "/lib/modules/")):
         text = _BUILD_NAMES.sub(_cross_out, _lines(text, "CONFIG_"))  # without the remarks
-    return _ADDRESSES.sub(lambda found: _crossed(found[0]), text)
+    return _ADDRESSES.sub(lambda match: _crossed(match[0]), text)
 
 
-def _cross_out(found: re.Match[str]) -> str:
+def _cross_out(match: re.Match[str]) -> str:
     """The key unchanged, the value overwritten."""
-    key, value = (group for group in found.groups() if group is not None)
+    key, value = (group for group in match.groups() if group is not None)
     return key + _crossed(value)
 
 

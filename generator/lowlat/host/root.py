@@ -180,15 +180,15 @@ def glob(root: Root, pattern: str) -> list[str]:
     """The existing paths that match a pattern; a path without wildcards is returned as it is."""
     if not is_glob(pattern):
         return [pattern]
-    found = [""]
+    paths = [""]
     for part in pattern.strip("/").split("/"):
-        found = [
+        paths = [
             f"{folder}/{name}"
-            for folder in found
+            for folder in paths
             for name in (root.names(folder or "/") if is_glob(part) else (part,))
             if name == part or fnmatch.fnmatchcase(name, part)
         ]
-    return [path for path in found if root.exists(path)]
+    return [path for path in paths if root.exists(path)]
 
 
 def real_path(root: Root, path: str) -> str:

@@ -55,8 +55,8 @@ def read(root: Root, folder: str) -> Optional[Task]:
 def affinity(root: Root, folder: str) -> Optional[str]:
     """The mask of the CPUs on which it may run."""
     status = root.read(f"{folder}/status") or ""
-    found = re.search(r"^Cpus_allowed:\s*(\S+)$", status, re.MULTILINE)
-    return found[1] if found else None
+    match = re.search(r"^Cpus_allowed:\s*(\S+)$", status, re.MULTILINE)
+    return match[1] if match else None
 
 
 def ran(root: Root, folder: str) -> tuple[int, int]:

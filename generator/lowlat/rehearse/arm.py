@@ -51,19 +51,19 @@ class PlannedArm:
 def read(path: Path) -> tuple[PlannedArm, ...]:
     """The arms that a guest planned, checked like lowlat's own. Raises OSError, ValueError or
     TypeError if they cannot be read, Refused if they exceed a limit."""
-    found: tuple[PlannedArm, ...] = read_value(path, tuple[PlannedArm, ...])
-    names = [arm.name for arm in found]
+    arms: tuple[PlannedArm, ...] = read_value(path, tuple[PlannedArm, ...])
+    names = [arm.name for arm in arms]
     if names[:1] != [STOCK] or len(set(names)) != len(names) or len(names) > _MOST:
         raise ValueError("not one arm of each name, the first one stock")
-    if not any(arm.plan for arm in found) or not {arm.base for arm in found} <= set(names):
+    if not any(arm.plan for arm in arms) or not {arm.base for arm in arms} <= set(names):
         raise ValueError("an arm that is not there")
-    for arm in found:
+    for arm in arms:
         if arm.plan:
             store.check(arm.plan)
         if arm.line != (arm.plan.boot_line if arm.plan else cmdline.join(arm.line.split())):
             raise ValueError("a line that is not of its plan")
         cmdline.check_length(arm.line, arm.name)
-    return found
+    return arms
 
 
 def splitting_plan(arms: Iterable[PlannedArm]) -> Plan:

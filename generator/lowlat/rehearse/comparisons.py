@@ -36,8 +36,8 @@ def _on_each_kernel(outcomes: Sequence[KernelOutcome]) -> Iterator[Group]:
         stock = [
             replace(_runs(one.arms[0], one), name=one.stage.kernel.release) for one in outcomes
         ]
-        for policy, found in set_ups(*stock):
-            yield Group(", ".join(filter(None, ("stock on each kernel", policy))), found)
+        for policy, comparison in set_ups(*stock):
+            yield Group(", ".join(filter(None, ("stock on each kernel", policy))), comparison)
 
 
 def _against(base: str, outcome: KernelOutcome) -> Iterator[Group]:
@@ -50,12 +50,12 @@ def _against(base: str, outcome: KernelOutcome) -> Iterator[Group]:
     title = release if base == STOCK else f"{release}: {base} with one setting left out"
     runs = [_runs(arm, outcome) for arm in (first, *known)]
     plan = first.plan or next((arm.plan for arm in known if arm.plan), None)
-    for policy, found in set_ups(*runs):
+    for policy, comparison in set_ups(*runs):
         # With several set-ups, the arms repeat under each policy.
         arms = islice(cycle((first, *known)), 1, None)
-        reports = tuple(_planned(arm, one) for arm, one in zip(arms, found.reports))
+        reports = tuple(_planned(arm, one) for arm, one in zip(arms, comparison.reports))
         name = ", ".join(filter(None, (title, policy)))
-        yield Group(name, replace(found, reports=reports), plan)
+        yield Group(name, replace(comparison, reports=reports), plan)
 
 
 def _runs(arm: PlannedArm, outcome: KernelOutcome) -> Arm:

@@ -42,7 +42,7 @@ def check(paths: Sequence[Path]) -> None:
             raise Refused(why, hint=f"chmod -R go+rX {path}")
     tried = process.run(argv(paths, ["true"]), timeout=_TRY_S)
     if tried.status:
-        where = next((found for path in paths if (found := closed(path))), "")
+        where = next((shut for path in paths if (shut := closed(path))), "")
         why = f"{where}: only root can enter it, and nothing can be mounted here"
         raise Refused(why, hint="keep lowlat, kernels and results in folders open to others")
 

@@ -49,10 +49,10 @@ def _matches(text: str, release: str) -> bool:
     if release == text:
         return True
     parts = frozenset(re.split(r"[-.+~_]", release))
-    found = _PREFIX.fullmatch(text)
-    if found is None:
+    match = _PREFIX.fullmatch(text)
+    if match is None:
         return not text and not parts & _FLAVOURS
-    version, flavour = found.groups()
+    version, flavour = match.groups()
     if not re.match(rf"{re.escape(version)}(?!\d)", release):
         return False
     # An architecture stands like a flavour: "6.1-amd64" matches no -rt kernel either.
@@ -85,10 +85,10 @@ def find(
 
 
 def _installed(boot: Path) -> dict[str, Path]:
-    found = {path.parent.name: path for path in _listed(Path("/lib/modules"), "*/vmlinuz")}
+    images = {path.parent.name: path for path in _listed(Path("/lib/modules"), "*/vmlinuz")}
     # /boot last: its image is the one that the boot loader uses.
-    found.update({path.name.partition("-")[2]: path for path in _listed(boot, "vmlinuz-*")})
-    return {release: path for release, path in found.items() if _RELEASE.fullmatch(release)}
+    images.update({path.name.partition("-")[2]: path for path in _listed(boot, "vmlinuz-*")})
+    return {release: path for release, path in images.items() if _RELEASE.fullmatch(release)}
 
 
 def _listed(folder: Path, pattern: str) -> Iterator[Path]:

@@ -176,8 +176,10 @@ def _shown(names: Iterable[str], environment: Mapping[str, str]) -> str:
 def offers(shown: str) -> list[str]:
     """The releases of kernel images in the output of ``apt-cache show``, without debugging symbols
     and unsigned images, which have similar names."""
-    found = re.findall(r"^(?:Package|Depends):.*?\blinux-image-(\d[^\s,(]*)", shown, re.MULTILINE)
-    return [release for release in found if not release.endswith(("-dbg", "-unsigned"))]
+    releases = re.findall(
+        r"^(?:Package|Depends):.*?\blinux-image-(\d[^\s,(]*)", shown, re.MULTILINE
+    )
+    return [release for release in releases if not release.endswith(("-dbg", "-unsigned"))]
 
 
 def _take(release: str, environment: Mapping[str, str], cache: Path) -> BootableKernel:
@@ -246,9 +248,9 @@ def _merge_usr(tree: Path, release: str) -> None:
 def _decompress(modules: Path) -> None:
     """Decompress the modules once: doing so at load time takes a third of an emulated boot."""
     for suffix, argv in _COMPRESSED.items():
-        found = [str(path) for path in modules.rglob(f"*.ko.{suffix}")]
-        for first in range(0, len(found), _AT_ONCE):
-            _checked([*argv, *found[first : first + _AT_ONCE]])
+        packed = [str(path) for path in modules.rglob(f"*.ko.{suffix}")]
+        for first in range(0, len(packed), _AT_ONCE):
+            _checked([*argv, *packed[first : first + _AT_ONCE]])
 
 
 def _copy(source: Path, target: Path) -> None:

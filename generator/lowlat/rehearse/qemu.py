@@ -63,8 +63,8 @@ def counts_instructions(release: str) -> bool:
 @cache
 def _version() -> str:
     told = process.run([program(), "--version"], timeout=_ASK_S).stdout
-    found = re.search(r"version (\S+)", told)
-    return found[1] if found else ""
+    match = re.search(r"version (\S+)", told)
+    return match[1] if match else ""
 
 
 def _first_two(version: str) -> tuple[int, ...]:

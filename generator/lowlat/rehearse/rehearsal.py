@@ -98,12 +98,12 @@ def prepare(
 
 
 def _kernels(options: RehearseOptions) -> tuple[BootableKernel, ...]:
-    found = tuple(find_kernel(text, fetch=options.fetch) for text in options.kernels)
-    releases = [kernel.release for kernel in found]
+    named = tuple(find_kernel(text, fetch=options.fetch) for text in options.kernels)
+    releases = [kernel.release for kernel in named]
     for text, release in zip(options.kernels, releases):
         if releases.count(release) > 1:
             raise Refused(f"--kernel {text}: {release} is named twice", hint="name each once")
-    return found
+    return named
 
 
 def _stage(
@@ -120,9 +120,9 @@ def _stage(
 def find_kernel(text: str, *, fetch: bool) -> BootableKernel:
     """The kernel to boot, with ``fetch`` also from the distribution's packages. Raises Refused if
     there is none."""
-    found = kernels.find(text)
-    if found is not None:
-        return found
+    kernel = kernels.find(text)
+    if kernel is not None:
+        return kernel
     if fetch:
         return packages.fetch(text, kernels.cache_folder())
     which = f"--kernel {text}: no such kernel" if text else "no bootable kernel"

@@ -74,10 +74,10 @@ def resumed(named: Path) -> tuple[Path, Request]:
     cannot share the folder, or if root cannot trust it."""
     folder = _shared("--resume", named)
     with suppress(OSError, ValueError, TypeError):
-        found = read_value(folder / REQUEST, Request)
+        request = read_value(folder / REQUEST, Request)
         _check_owner("--resume", folder)
-        if found.schema == SCHEMA:
-            return folder, found
+        if request.schema == SCHEMA:
+            return folder, request
     why = f"--resume {named}: no rehearsal was begun there"
     raise Refused(why, hint="name the folder of its results")
 

@@ -144,8 +144,8 @@ def _what_happened(boot: GuestBoot, status: Optional[int]) -> LowlatError:
     where = f"the console's text is in {boot.log}"
     for text in process.text(files.read(boot.log, bounds.GUEST_LOG)).splitlines():
         if "Kernel panic" in text:
-            found = text[text.index("Kernel panic") :].strip()
-            return LowlatError(f"{which} panicked: {found}", hint=where)
+            panic = text[text.index("Kernel panic") :].strip()
+            return LowlatError(f"{which} panicked: {panic}", hint=where)
     if status is None:
         why = f"{which} did not end within {boot.limit:.0f} s and was ended"
         return LowlatError(why, hint=where)
@@ -154,7 +154,7 @@ def _what_happened(boot: GuestBoot, status: Optional[int]) -> LowlatError:
 
 def runner() -> str:
     beside = Path(sys.executable).with_name("virtme-run")
-    found = str(beside) if beside.exists() else process.find("virtme-run")
-    if found is None:
+    program = str(beside) if beside.exists() else process.find("virtme-run")
+    if program is None:
         raise process.NotInstalled("virtme-ng", hint="pip install 'lowlat[rehearse]'")
-    return found
+    return program

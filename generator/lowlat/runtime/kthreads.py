@@ -32,8 +32,8 @@ class Threads:
     @cached_property
     def all(self) -> tuple[Task, ...]:
         pids = (int(name) for name in self._root.names("/proc") if name.isdecimal())
-        found = (tasks.read(self._root, f"/proc/{pid}") for pid in sorted(pids))
-        return tuple(task for task in found if task and task.kernel)
+        each = (tasks.read(self._root, f"/proc/{pid}") for pid in sorted(pids))
+        return tuple(task for task in each if task and task.kernel)
 
     def matching(self, target: str) -> Iterator[tuple[Task, str]]:
         """The threads that ``kthread:GLOB:WHAT`` matches, each with its path. Threads of interrupts
@@ -92,12 +92,12 @@ def write(root: Root, path: str, value: str) -> str:
 
 def _find(root: Root, path: str) -> tuple[Optional[Task], str]:
     """The thread of a path, if it still is that thread; its name may have changed with its work."""
-    found = _PATH.fullmatch(path)
-    if not found:
+    match = _PATH.fullmatch(path)
+    if not match:
         return None, ""
-    thread = tasks.read(root, f"/proc/{found[2]}")
-    same = thread is not None and thread.kernel and thread.start == int(found[3])
-    return (thread if same else None), found[4]
+    thread = tasks.read(root, f"/proc/{match[2]}")
+    same = thread is not None and thread.kernel and thread.start == int(match[3])
+    return (thread if same else None), match[4]
 
 
 def value(root: Root, thread: Task, what: str) -> Optional[str]:

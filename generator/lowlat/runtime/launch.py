@@ -64,21 +64,21 @@ def group_of(cpus: CpuSet, root: Root) -> Optional[str]:
 def warnings(place: Launch, root: Root) -> tuple[str, ...]:
     """Warnings of effects on a program there that its user may not expect."""
     isolated = root.read_cpus(f"{CPU}/isolated") or CpuSet()
-    found = []
+    warnings = []
     if place.cpus - isolated:
-        found.append(
+        warnings.append(
             f"CPU {place.cpus - isolated}: not isolated in this boot, other tasks run there too"
         )
     if len(place.cpus & isolated) > 1 and not place.one_per_thread:
-        found.append(
+        warnings.append(
             "nothing is balanced among isolated CPUs: threads pile up on the one where they are "
             "started; --one-per-thread spreads them, or the program pins them itself"
         )
     if place.one_per_thread:
-        found.append(f"with more than {len(place.cpus)} threads, some share a CPU")
+        warnings.append(f"with more than {len(place.cpus)} threads, some share a CPU")
     if place.priority:
-        found.append(_fifo_warning(place, root))
-    return tuple(found)
+        warnings.append(_fifo_warning(place, root))
+    return tuple(warnings)
 
 
 def _fifo_warning(place: Launch, root: Root) -> str:

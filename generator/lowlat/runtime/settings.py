@@ -153,18 +153,18 @@ def _inspect(
     refused: str,
 ) -> Inspected:
     path, value, bound = held
-    found = partial(Inspected, setting, entry, path, value)
+    inspected = partial(Inspected, setting, entry, path, value)
     if equal(entry.reads, value, setting.value):
-        return found(True)
+        return inspected(True)
     if value is None:
         why = refused or ("is not there" if root.absent(path) else "cannot be read")
-        return found(False, why)
+        return inspected(False, why)
     # The content of cpuset.cpus.partition for an invalid partition (cgroup-v2.rst).
     invalid = re.fullmatch(rf"{re.escape(setting.value)} invalid \((.*)\)", value)
     if invalid:
-        return found(False, invalid[1])
+        return inspected(False, invalid[1])
     fixed = bound or (entry.tolerant and _keeps(path, refused, root))
-    return found(False, refused, fixed)
+    return inspected(False, refused, fixed)
 
 
 def pending(outcomes: Iterable[Inspected]) -> list[Inspected]:
@@ -230,8 +230,8 @@ def _wanted(outcome: Inspected, root: Root) -> str:
 
 def _node_of(path: str, root: Root) -> CpuSet:
     """The CPUs of the NUMA node of an interrupt's device; empty if it has no node."""
-    found = re.fullmatch(r"(/proc/irq/\d+)/smp_affinity", path)
-    node = root.read_int(f"{found[1]}/node") if found else None
+    match = re.fullmatch(r"(/proc/irq/\d+)/smp_affinity", path)
+    node = root.read_int(f"{match[1]}/node") if match else None
     folder = f"/sys/devices/system/node/node{node}"
     return root.read_cpus(f"{folder}/cpulist", f"{folder}/cpumap") or CpuSet()
 

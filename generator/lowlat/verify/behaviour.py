@@ -98,14 +98,14 @@ class Behaviour:
         return None
 
     def _priority(self, value: str) -> Optional[Judged]:
-        found = [thread for thread in self.threads.all if thread.comm.startswith("rcuc/")]
-        for thread in found:
+        threads = [thread for thread in self.threads.all if thread.comm.startswith("rcuc/")]
+        for thread in threads:
             if thread.policy != f"fifo:{value}":
                 what = f"kernel thread {thread.comm} ({thread.pid}) runs as {thread.policy}"
                 return Judged(Standing.IGNORED, thread.policy, what)
-        if not found:
+        if not threads:
             return None
-        what = f"{len(found)} kernel threads rcuc/N run as fifo:{value}"
+        what = f"{len(threads)} kernel threads rcuc/N run as fifo:{value}"
         return Judged(Standing.EFFECTIVE, value, what)
 
     # ------------------------------------------------------------- interrupts
@@ -180,11 +180,11 @@ class Behaviour:
         return Judged(state, name, f"the deepest idle state is {name} ({folder}/state{number})")
 
     def _awake(self) -> Optional[Judged]:
-        found = {path: self.root.read_int(path) for path in glob(self.root, f"{_STATES}/usage")}
-        for path, times in found.items():
+        usage = {path: self.root.read_int(path) for path in glob(self.root, f"{_STATES}/usage")}
+        for path, times in usage.items():
             if times:
                 return Judged(Standing.IGNORED, str(times), f"{path} is {times}")
-        known = [times for times in found.values() if times is not None]
+        known = [times for times in usage.values() if times is not None]
         what = "no CPU has entered an idle state since the boot"
         return Judged(Standing.EFFECTIVE, "0", what) if known else None
 
@@ -206,8 +206,8 @@ class Behaviour:
     def _untranslated(self) -> Optional[Judged]:
         """iommu_group_alloc_default_domain() in drivers/iommu/iommu.c: every group's type, which
         may be translation although the default is none (memory encryption, untrusted devices)."""
-        found = {path: self.root.read(path) for path in glob(self.root, _GROUPS)}
-        known = {path: kind for path, kind in found.items() if kind}
+        kinds = {path: self.root.read(path) for path in glob(self.root, _GROUPS)}
+        known = {path: kind for path, kind in kinds.items() if kind}
         other = [f"{path} is {kind}" for path, kind in known.items() if kind != "identity"]
         if not known:
             return None
@@ -237,8 +237,8 @@ def _hertz(text: str) -> Optional[int]:
 def _phases(text: str, period: int) -> Iterator[tuple[int, int]]:
     """The offset of each CPU's tick in the period, in ns; CPUs that never slept are left out."""
     cpu = -1
-    for found in PHASE.finditer(text):
-        if found[1]:
-            cpu = int(found[1])
-        elif int(found[2]):
-            yield cpu, int(found[2]) % period
+    for match in PHASE.finditer(text):
+        if match[1]:
+            cpu = int(match[1])
+        elif int(match[2]):
+            yield cpu, int(match[2]) % period

@@ -78,13 +78,13 @@ class Counted:
         return self._rates(self.before.softirqs, self.after.softirqs, cpu)
 
     def _rates(self, before: Rows, after: Rows, cpu: int) -> dict[str, float]:
-        found = {}
+        rates = {}
         for label, counts in after.items():
             begin = before.get(label, {}).get(cpu)
             if begin is not None and cpu in counts:
                 # The kernel's counters are 32 bits wide.
-                found[label] = (counts[cpu] - begin) % (1 << 32) / self.seconds
-        return found
+                rates[label] = (counts[cpu] - begin) % (1 << 32) / self.seconds
+        return rates
 
 
 def tick(rates: Mapping[str, float]) -> Optional[tuple[str, float]]:
@@ -102,10 +102,10 @@ def parse_interrupts(text: str) -> dict[str, dict[int, int]]:
     """Counts by label and CPU. A numbered row is labelled with its number and device
     ("30:nvme0q1"), but the timer of arm64 with arch_timer."""
     rows: dict[str, dict[int, int]] = {}
-    for found in interrupts.parse(text):
-        if found.label not in _NO_CPU:
-            row = rows.setdefault(_label(found), dict.fromkeys(found.cpus, 0))
-            for cpu, count in found.counts():
+    for interrupt in interrupts.parse(text):
+        if interrupt.label not in _NO_CPU:
+            row = rows.setdefault(_label(interrupt), dict.fromkeys(interrupt.cpus, 0))
+            for cpu, count in interrupt.counts():
                 row[cpu] += count
     return rows
 
@@ -143,10 +143,10 @@ def _reading(text: str) -> Reading:
 
 def isolated(root: Root) -> CpuSet:
     """The CPUs that the kernel isolates, by any method."""
-    found = CpuSet()
+    cpus = CpuSet()
     for path in ISOLATED:
-        found |= root.read_cpus(path) or CpuSet()
-    return found
+        cpus |= root.read_cpus(path) or CpuSet()
+    return cpus
 
 
 def read(root: Root, cpus: CpuSet, seconds: float) -> Optional[Counted]:

@@ -66,8 +66,8 @@ class Effects:
         """By the file that shows it; None if no file does, or if it does not exist."""
         held = self._root.read(sign.path) if sign.path else None
         if held is not None and sign.part:
-            found = re.search(sign.part, held, re.MULTILINE)
-            held = found[1] if found else None
+            match = re.search(sign.part, held, re.MULTILINE)
+            held = match[1] if match else None
         expected = sign.expected(value)
         if held is None or expected is None:
             return None

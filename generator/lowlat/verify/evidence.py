@@ -135,8 +135,8 @@ def _is_user(path: str, data: bytes) -> bool:
 def _lines(path: str, data: bytes) -> bytes:
     for paths, lines in _kept_lines():
         if re.match(paths, path):
-            found = data.decode("utf-8", "surrogateescape").split("\n")
-            text = "".join(f"{line}\n" for line in found if re.search(lines, line))
+            rows = data.decode("utf-8", "surrogateescape").split("\n")
+            text = "".join(f"{line}\n" for line in rows if re.search(lines, line))
             return text.encode("utf-8", "surrogateescape")
     return data
 

@@ -49,8 +49,8 @@ class Finding:
 
 def of_setting(rows: Iterable[Finding], name: Optional[str]) -> Optional[Finding]:
     """The row of a setting; if there are several, a bad one first."""
-    found = (row for row in rows if row.name == name)
-    return max(found, key=lambda row: row.state.bad, default=None)
+    matching = (row for row in rows if row.name == name)
+    return max(matching, key=lambda row: row.state.bad, default=None)
 
 
 class Judged(NamedTuple):

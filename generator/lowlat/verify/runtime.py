@@ -90,8 +90,8 @@ class RuntimeFindings:
         file, or other files."""
         for item in outcomes:
             beside = f"{item.path.rpartition('/')[0]}/{path}"
-            for found in glob(self._root, path) if "/" in path else [beside]:
-                yield found, item
+            for shown in glob(self._root, path) if "/" in path else [beside]:
+                yield shown, item
 
     def _held(self, outcomes: Sequence[Inspected]) -> str:
         fixed = [item for item in outcomes if item.fixed]
@@ -132,8 +132,8 @@ def _held(outcome: Inspected) -> str:
     return f"{where} is {outcome.value or 'empty'}{problem}"
 
 
-def _names(found: Iterable[Optional[str]]) -> Optional[str]:
-    return ", ".join(sorted({name for name in found if name})) or None
+def _names(names: Iterable[Optional[str]]) -> Optional[str]:
+    return ", ".join(sorted({name for name in names if name})) or None
 
 
 def _some(texts: Sequence[str]) -> str:

@@ -56,17 +56,17 @@ class UnexpectedTasks:
     seen: Sequence[TaskSeen] = field(default=())
 
     def rows(self) -> Iterator[Finding]:
-        found = list(self._found())
-        here = sorted(filter(self._is_there, found), key=lambda one: -one.ran_ns)
+        candidates = list(self._candidates())
+        here = sorted(filter(self._is_there, candidates), key=lambda one: -one.ran_ns)
         yield from map(self._row, here[:_MOST])
         if here[_MOST:]:
             yield self._all(here[_MOST:], "are there")
         kernel = of_setting(self.settings, "kthread.affinity")
-        may = [s for s in found if self._may_come(s) and not (s.task.kernel and kernel)]
+        may = [s for s in candidates if self._may_come(s) and not (s.task.kernel and kernel)]
         if may:
             yield replace(self._all(may, "may run there"), state=Standing.UNVERIFIABLE)
 
-    def _found(self) -> Iterator[UnexpectedTask]:
+    def _candidates(self) -> Iterator[UnexpectedTask]:
         """One per process and per kernel thread, except user tasks that may run on isolated CPUs
         alone: they were placed there."""
         if self.counted is None:

@@ -57,8 +57,8 @@ class Snippet:
         version = self.values("version")
         if version:
             return version[0]
-        found = _RELEASE.search("".join(self.values("linux")))
-        return found[1] if found else ""
+        match = _RELEASE.search("".join(self.values("linux")))
+        return match[1] if match else ""
 
     @property
     def ours(self) -> bool:
@@ -81,8 +81,8 @@ def parse(file: str, text: str) -> Snippet:
 def read(root: Root, folder: str) -> list[Snippet]:
     """Every entry file in a folder, newest kernel first as loaders sort them."""
     files = [name for name in root.names(folder) if name.endswith(".conf")]
-    found = [parse(name, root.read(f"{folder}/{name}") or "") for name in files]
-    return sorted(found, key=lambda each: (not each.ours, order(each.name)), reverse=True)
+    snippets = [parse(name, root.read(f"{folder}/{name}") or "") for name in files]
+    return sorted(snippets, key=lambda each: (not each.ours, order(each.name)), reverse=True)
 
 
 def order(name: str) -> list[tuple[int, int, str]]:

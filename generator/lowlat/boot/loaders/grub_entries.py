@@ -57,12 +57,12 @@ def submenu(
     ``trial`` are the parameters of the trial entries alone, ``known`` GRUB's variables,
     ``promoted`` the tuned entry that is the default, or its number.
     """
-    found = list(stock_entries(text))
-    planned = [(stock, plan) for stock in found if (plan := plan_of(stock.release))]
-    if not found or not (planned or promoted):
+    stocks = list(stock_entries(text))
+    planned = [(stock, plan) for stock in stocks if (plan := plan_of(stock.release))]
+    if not stocks or not (planned or promoted):
         return ""
     release = entry_line.release_of(promoted)
-    first = next((stock for stock in found if stock.release == release), found[0])
+    first = next((stock for stock in stocks if stock.release == release), stocks[0])
     words = [word for word in first.words if word != PLACE]
     rows = [
         "submenu 'lowlat: tuned for low latency' --id " + SUBMENU + " {",
@@ -90,9 +90,9 @@ def stock_entries(text: str) -> Iterator[Stock]:
     rows: list[str] = []
     head: Optional[re.Match[str]] = None
     for row in text.splitlines():
-        found = _HEAD.match(row)
-        if found:
-            head, rows = found, []
+        match = _HEAD.match(row)
+        if match:
+            head, rows = match, []
         elif head and grub_cfg.CLOSE.match(row):
             yield Stock(head, tuple(rows))
             head = None

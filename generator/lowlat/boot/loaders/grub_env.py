@@ -83,10 +83,10 @@ class Environment:
             done = programs.run(self._root, [tool, f"--target={target}", self.path])
             if done.status != 0:
                 raise Refused(f"{where}, for grub-probe says: {done.last_words}")
-            found = sorted(bad.intersection(_kinds(done.stdout)))
-            if found:
+            kinds = sorted(bad.intersection(_kinds(done.stdout)))
+            if kinds:
                 raise Refused(
-                    f"{where}, for it lies on {found[0]}",
+                    f"{where}, for it lies on {kinds[0]}",
                     hint="choose the entry in GRUB's menu by hand: the next boot is stock again",
                 )
 

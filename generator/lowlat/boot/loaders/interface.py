@@ -46,8 +46,8 @@ class BootMenu:
 
     def stock(self, release: str) -> Optional[BootEntry]:
         """The distribution's entry of a kernel."""
-        found = (entry for entry in self.entries if entry.release == release and not entry.ours)
-        return next(found, None)
+        matching = (entry for entry in self.entries if entry.release == release and not entry.ours)
+        return next(matching, None)
 
     def by_id(self, ident: str) -> Optional[BootEntry]:
         return next((entry for entry in self.entries if entry.id == ident), None)

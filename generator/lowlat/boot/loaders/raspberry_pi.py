@@ -77,9 +77,9 @@ class RaspberryPi(EntryFiles):
 
     def check_new(self) -> None:
         for file in self._configuration():
-            found = _ELSEWHERE.search(self._without_ours(file))
-            if found:
-                raise Refused(f"{self.path}/{file} sets {found[1]}=: its line is somewhere else")
+            match = _ELSEWHERE.search(self._without_ours(file))
+            if match:
+                raise Refused(f"{self.path}/{file} sets {match[1]}=: its line is somewhere else")
         if "tryboot_a_b" in (self._root.read(f"{self.path}/autoboot.txt") or ""):
             raise Refused(f"{self.path}/autoboot.txt: tryboot changes between two systems here")
         if self._root.exists(f"{self.path}/tryboot.txt") and not self._tried():
@@ -121,8 +121,8 @@ class RaspberryPi(EntryFiles):
         number = r"[\d.]+(?:[-+]\d+)*"
         kind = re.sub(f"^{number}", "", running)
         alike = re.compile(f"{number}{re.escape(kind)}")
-        found = filter(alike.fullmatch, self._root.names("/lib/modules"))
-        return max((running, *found), key=bls_entries.order)
+        releases = filter(alike.fullmatch, self._root.names("/lib/modules"))
+        return max((running, *releases), key=bls_entries.order)
 
     def _new_file(self, name: str) -> str:
         return f"{name}.txt"
@@ -217,5 +217,5 @@ class RaspberryPi(EntryFiles):
 def _named(text: str) -> Optional[str]:
     """The entry that lowlat's section of a configuration names."""
     part = _PARTS.search(text)
-    found = re.search(r"^cmdline=(.+)\.txt$", part[0], re.MULTILINE) if part else None
-    return found[1] if found else None
+    match = re.search(r"^cmdline=(.+)\.txt$", part[0], re.MULTILINE) if part else None
+    return match[1] if match else None

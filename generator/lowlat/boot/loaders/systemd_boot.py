@@ -39,8 +39,8 @@ def find(root: Root) -> Optional[SystemdBoot]:
 
 def images(root: Root, place: str) -> list[str]:
     """The unified kernel images of a boot partition."""
-    found = root.names(f"{place}/EFI/Linux")
-    return [f"/EFI/Linux/{name}" for name in found if name.endswith(bls_entries.IMAGE)]
+    names = root.names(f"{place}/EFI/Linux")
+    return [f"/EFI/Linux/{name}" for name in names if name.endswith(bls_entries.IMAGE)]
 
 
 class SystemdBoot(EntryFiles):
@@ -73,9 +73,9 @@ class SystemdBoot(EntryFiles):
         return BootMenu(ordered, default, _match(ordered, self._next()))
 
     def _snippets(self) -> list[Snippet]:
-        found = [self._image(path) for path in images(self._root, self._place)]
-        found.sort(key=lambda each: bls_entries.order(each.name), reverse=True)
-        return [*super()._snippets(), *(each for each in found if each.release)]
+        snippets = [self._image(path) for path in images(self._root, self._place)]
+        snippets.sort(key=lambda each: bls_entries.order(each.name), reverse=True)
+        return [*super()._snippets(), *(each for each in snippets if each.release)]
 
     def _image(self, path: str) -> Snippet:
         said = programs.run(self._root, [self._tool(), "kernel-inspect", self._place + path])
@@ -88,8 +88,8 @@ class SystemdBoot(EntryFiles):
     def _pattern(self) -> Optional[str]:
         """The default in loader.conf: an id or a pattern of ids."""
         text = self._root.read(f"{self._place}/loader/loader.conf") or ""
-        found = re.search(r"^\s*default\s+(\S+)", text, re.MULTILINE)
-        return None if found is None else found[1]
+        match = re.search(r"^\s*default\s+(\S+)", text, re.MULTILINE)
+        return None if match is None else match[1]
 
     def _chosen(self, pattern: Optional[str]) -> Optional[str]:
         """The entry for "@saved": the one last chosen in the menu, never a one-shot entry."""
