@@ -36,10 +36,10 @@ _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0
 def seconds(option: str, text: str, span: Optional[Span] = None) -> float:
     """A time with its unit ("100ns", "10s", "5m") in seconds. Raises Refused if the text is no such
     time or lies outside the span."""
-    found = _TIME.fullmatch(text)
-    if not found:
+    match = _TIME.fullmatch(text)
+    if not match:
         raise Refused(f"{option} {text!r}: not a time with its unit", hint="such as 10s or 5m")
-    result = int(found[1]) * _SECONDS[found[2]]
+    result = int(match[1]) * _SECONDS[match[2]]
     if span and not span[0] <= result <= span[1]:
         raise Refused(f"{option} {text}: out of range", hint=f"from {span[2]}")
     return result

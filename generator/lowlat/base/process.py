@@ -58,10 +58,10 @@ class NotInstalled(Refused):
 
 def need(program: str, *, hint: str = "") -> str:
     """The program's path. Raises Refused if it is not installed."""
-    found = find(program)
-    if found is None:
+    path = find(program)
+    if path is None:
         raise NotInstalled(program, hint=hint)
-    return found
+    return path
 
 
 def start(
@@ -187,14 +187,14 @@ def end_group(child: Child, grace: float = 3.0) -> None:
 
 def _members(group: int) -> list[str]:
     """The living processes of a process group (proc_pid_stat(5), fields 3 and 5)."""
-    found = []
+    names = []
     for folder in folders():
         with suppress(OSError):
             text = (folder / "stat").read_text(errors="replace")
             fields = text.rpartition(")")[2].split()
             if int(fields[2]) == group and fields[0] != "Z":
-                found.append(folder.name)
-    return found
+                names.append(folder.name)
+    return names
 
 
 def folders() -> list[Path]:
@@ -234,12 +234,12 @@ def follow(
 
 def _pump(child: Child, kept: BinaryIO, deadline: float, stop: threading.Event) -> bool:
     """Whether the program ended in time. It is not reaped yet: its group keeps its number."""
-    asked = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    options = os.WEXITED | os.WNOHANG | os.WNOWAIT
     while time.monotonic() < deadline:
         if stop.is_set():
             raise StopRequested
         # In this order: what the program writes last is read before its end is believed.
-        ended = os.waitid(os.P_PID, child.pid, asked) is not None
+        ended = os.waitid(os.P_PID, child.pid, options) is not None
         data = read(child, 0 if ended else _POLL_S)
         if data:
             kept.write(data[: max(0, bounds.GUEST_LOG - kept.tell())])

@@ -123,8 +123,8 @@ def _interpreter(path: str, top: str) -> Optional[str]:
         return called and called[1]
     if Path(words[0]).name != "env":
         return words[0]
-    found = _glob(top, [f"{folder}/{words[-1]}" for folder in ("/usr/local/bin", "/usr/bin")])
-    return next(iter(found), words[0])
+    programs = _glob(top, [f"{folder}/{words[-1]}" for folder in ("/usr/local/bin", "/usr/bin")])
+    return next(iter(programs), words[0])
 
 
 def _imported(packages: str, top: str) -> Iterator[str]:
@@ -134,8 +134,8 @@ def _imported(packages: str, top: str) -> Iterator[str]:
         yield name
         file = Path(_below(top, name))
         text = file.read_text("utf-8", "replace") if file.is_file() else ""
-        for found in re.findall(r"(?m)^(/.*?)\s*$|'(/[^'\n]*)'", text):
-            folder = found[0] or found[1]
+        for groups in re.findall(r"(?m)^(/.*?)\s*$|'(/[^'\n]*)'", text):
+            folder = groups[0] or groups[1]
             yield folder
             yield from _all(folder if "lowlat" in file.name else f"{folder}/lowlat", top)
     yield from _all(f"{packages}/lowlat", top)
@@ -149,8 +149,8 @@ def _all(folder: str, top: str) -> Iterator[str]:
 
 def _glob(top: str, patterns: Iterable[str]) -> list[str]:
     begin = Path(_below(top, "/"))
-    found = (path for pattern in patterns for path in begin.glob(pattern.lstrip("/")))
-    return sorted({f"/{path.relative_to(begin)}" for path in found})
+    paths = (path for pattern in patterns for path in begin.glob(pattern.lstrip("/")))
+    return sorted({f"/{path.relative_to(begin)}" for path in paths})
 
 
 def _below(top: str, path: str) -> str:

@@ -53,15 +53,15 @@ def decode(kind: type[_T], value: object, where: str = "") -> _T:
     Mistyped, which names the place below ``where``.
     """
     wanted: Any = kind
-    found: _T = _decoded(_decoder(wanted, False), value, where)
-    return found
+    decoded: _T = _decoded(_decoder(wanted, False), value, where)
+    return decoded
 
 
 def decode_fields(kind: type[_T], value: object, where: str = "", *, measured: bool = False) -> _T:
     """A dataclass from an object of its fields, even if it has its own from_json(). With
     ``measured``, null means unknown: the field's default, or no entry of a mapping."""
-    found: _T = _decoded(partial(_object, kind, measured), value, where)
-    return found
+    decoded: _T = _decoded(partial(_object, kind, measured), value, where)
+    return decoded
 
 
 def _decoded(decoder: _Decoder, value: object, where: str) -> Any:
@@ -223,11 +223,11 @@ def encode(value: Any) -> Any:
 
 def encode_fields(value: Any) -> dict[str, object]:
     """A dataclass as an object of its fields, even if it has its own to_json()."""
-    found: dict[str, object] = {}
+    document: dict[str, object] = {}
     for field in fields(value):
         key, item = _key(field), encode(getattr(value, field.name))
-        found.update(item if key is None else {key: item})
-    return found
+        document.update(item if key is None else {key: item})
+    return document
 
 
 def read_document(

@@ -106,11 +106,11 @@ def _nearest(name: str, others: Iterable[str]) -> str:
 def remedy(cause: str) -> Optional[str]:
     """The name of the tunable that removes a cause ("class: cause"), by the most specific of the
     entries' patterns; None if none matches."""
-    found = [
+    ranked = [
         (len(pattern), entry.name)
         for entry in CATALOGUE
         for pattern in entry.silences
         if fnmatch.fnmatchcase(cause, pattern)
     ]
     # Among equal patterns the first entry wins: later ones are alternatives to it.
-    return max(found, key=lambda one: one[0])[1] if found else None
+    return max(ranked, key=lambda one: one[0])[1] if ranked else None

@@ -38,8 +38,8 @@ _STOPS_TICKS = Need(
 def _knows_managed_irq(target: Target) -> Optional[bool]:
     """Since 11ea68f553e2 (Linux 5.6), in Red Hat's kernels since 4.18.0-193.el8. A kernel that does
     not know the flag ignores the whole parameter."""
-    found = re.match(r"4\.18\.0-(\d+)\..*el8", target.kernel.release or "")
-    return True if found and int(found[1]) >= 193 else target.since(5, 6)
+    match = re.match(r"4\.18\.0-(\d+)\..*el8", target.kernel.release or "")
+    return True if match and int(match[1]) >= 193 else target.since(5, 6)
 
 
 #: Never missing: an older kernel gets the bare list.

@@ -48,11 +48,11 @@ def _too_many(target: Target, given: Optional[str]) -> Optional[str]:
         return "state how many pages the work needs: hugepages=SIZE:N or hugepages=SIZE:N@NODE"
     parts = _huge_pages(given)
     nodes = target.memory(parts["at"])
-    asked = int(str(parts["kib"])) * int(str(parts["pages"]))
+    wanted = int(str(parts["kib"])) * int(str(parts["pages"]))
     for node in nodes:
-        if node.memory_kib is not None and asked > node.memory_kib * 0.8:
+        if node.memory_kib is not None and wanted > node.memory_kib * 0.8:
             had = f"of the {node.memory_kib >> 10} MiB of node {node.id}"
-            return f"{asked >> 10} MiB are more than 80 percent {had}: the rest would starve"
+            return f"{wanted >> 10} MiB are more than 80 percent {had}: the rest would starve"
     return None if nodes else f"there is no memory node {parts['at']}"
 
 

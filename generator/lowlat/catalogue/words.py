@@ -232,22 +232,22 @@ def too_many_hugepages(words: list[tuple[str, str]], machine: Machine) -> Option
     """Why huge pages by these (name, value) leave too little memory to the system; None if they do
     not, or if the machine's memory is unknown."""
     memory = [node.memory_kib for node in machine.nodes if node.memory_kib is not None]
-    size, asked = _kib(dict(words).get("default_hugepagesz", "2M")), 0
+    size, wanted = _kib(dict(words).get("default_hugepagesz", "2M")), 0
     for name, value in words:
         if name == "hugepagesz":
             size = _kib(value)
         elif name == "hugepages":
             counts = [count.rpartition(":")[2] for count in value.split(",")]
-            asked += size * sum(int(count) for count in counts if count.isdecimal())
-    if not memory or asked <= sum(memory) * 0.8:
+            wanted += size * sum(int(count) for count in counts if count.isdecimal())
+    if not memory or wanted <= sum(memory) * 0.8:
         return None
-    share = f"{asked >> 10} MiB of huge pages, of {sum(memory) >> 10} MiB in all"
+    share = f"{wanted >> 10} MiB of huge pages, of {sum(memory) >> 10} MiB in all"
     return f"{share}: too little is left for everything else, and the boot may fail"
 
 
 def _kib(size: str) -> int:
-    found = re.match(r"(\d{1,9})([kKmMgG]?)", size)
-    if not found:
+    match = re.match(r"(\d{1,9})([kKmMgG]?)", size)
+    if not match:
         return 0
-    unit = {"": 0, "k": 10, "m": 20, "g": 30}[found[2].lower()]
-    return int(found[1]) << unit >> 10
+    unit = {"": 0, "k": 10, "m": 20, "g": 30}[match[2].lower()]
+    return int(match[1]) << unit >> 10

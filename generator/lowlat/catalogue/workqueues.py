@@ -25,10 +25,10 @@ def workqueue_masks_safe(release: str) -> Optional[bool]:
     """Whether writing unbound workqueue masks is safe; None if the release does not tell. From 6.9
     on a changed mask could stall ordered workqueues for ever; fixed by 703ccb63ae9f ("workqueue:
     Fix ordered workqueue plugging"), in 6.12.82, 6.18.23, 6.19.13 and 7.0."""
-    found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", release)
-    if not found:
+    match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", release)
+    if not match:
         return None
-    major, minor, patch = int(found[1]), int(found[2]), int(found[3] or 0)
+    major, minor, patch = int(match[1]), int(match[2]), int(match[3] or 0)
     fixed = {(6, 12): 82, (6, 18): 23, (6, 19): 13}
     if (major, minor) in fixed:
         return patch >= fixed[major, minor]

@@ -18,7 +18,7 @@ def read_managers(root: Root) -> tuple[str, ...]:
 
 def running(root: Root, question: str, programs: frozenset[str]) -> tuple[str, ...]:
     """The programs that run; a capture records the answer under the question's name."""
-    said = root.answer(question, lambda asked: "\n".join(sorted(_found(asked, programs))))
+    said = root.answer(question, lambda tree: "\n".join(sorted(_found(tree, programs))))
     return tuple(sorted(programs.intersection(said.split())))
 
 

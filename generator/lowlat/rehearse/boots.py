@@ -170,8 +170,8 @@ class KernelBoots:
 
     def _runs(self, folder: Path) -> tuple[Path, ...]:
         """The paths of a boot's runs, one for each policy."""
-        asked = replace(self.options.measured(), out=folder / f"{folder.name}.json")
-        return tuple(one.out for one in asked.set_ups() if one.out)
+        measure = replace(self.options.measured(), out=folder / f"{folder.name}.json")
+        return tuple(one.out for one in measure.set_ups() if one.out)
 
     def _folder(self, arm: PlannedArm, number: int) -> Path:
         return self.folder / f"{arm.name}-{number}"
@@ -194,15 +194,15 @@ def measure_options(
     options: RehearseOptions, name: str, plan: Plan, *, emulated: bool
 ) -> MeasureOptions:
     """The options of measure in a boot of this arm."""
-    asked = options.measured()
+    measure = options.measured()
     return replace(
-        asked,
+        measure,
         # Arms may have longer names, TuneD's also other characters; a policy's word is appended.
         label=re.sub(r"[^\w.-]", "_", name[:40], flags=re.ASCII),
         cpus=str(plan.isolated),
-        load=asked.load or "mixed",
+        load=measure.load or "mixed",
         load_cpus=str(plan.housekeeping),
-        causes=bool(asked.causes),
+        causes=bool(measure.causes),
         # Only on x86 lowlat-measure detects emulation; oslat's durations mean nothing under it.
         oslat=False if emulated else None,
         emulated=emulated,

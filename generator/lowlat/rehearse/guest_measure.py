@@ -84,9 +84,9 @@ class Guest:
         # In memory: traffic of the shared tree would count as noise.
         os.environ["TMPDIR"] = memory = "/dev/shm"  # noqa: S108
         os.chdir(memory)
-        asked = self.task.measure
-        out = self.folder / str(asked.out)
-        for one in replace(asked, out=out, host=host_facts(self.root)).set_ups():
+        options = self.task.measure
+        out = self.folder / str(options.out)
+        for one in replace(options, out=out, host=host_facts(self.root)).set_ups():
             measure(one, quiet=True, harness=self.task.harness)
 
     @contextmanager

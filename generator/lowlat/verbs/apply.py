@@ -42,16 +42,16 @@ def main(asked: ApplyArguments) -> int:
     decision = Decision(
         asked.plan.profile, plan.isolated, asked.plan.wanted, asked.boot, asked.runtime
     )
-    proposal, found = apply.prepare(root, machine, plan, decision)
-    boot = found.describe()
+    proposal, loader = apply.prepare(root, machine, plan, decision)
+    boot = loader.describe()
     changed = not apply.is_in_place(proposal, boot, root)
     before, after = apply.lines(proposal.plan, boot)
     if asked.boot == "tuned":
         said = list(_by_tuned(proposal, boot, root, asked.dry_run))
     elif asked.dry_run:
-        said = list(_shown(proposal, found, root, boot))
+        said = list(_shown(proposal, loader, root, boot))
     else:
-        said = list(_applied(proposal, found, root, asked.accept_pending, boot))
+        said = list(_applied(proposal, loader, root, asked.accept_pending, boot))
     options.show_change(asked.json, changed, said, before, after if changed else before)
     return 0
 
@@ -69,18 +69,18 @@ def _by_tuned(proposal: Proposal, boot: BootMenu, root: Root, dry_run: bool) -> 
     yield "'lowlat-gen status' reads it back; after a reboot 'lowlat-gen verify' tells the effect"
 
 
-def _shown(proposal: Proposal, found: Loader, root: Root, boot: BootMenu) -> Iterator[str]:
+def _shown(proposal: Proposal, loader: Loader, root: Root, boot: BootMenu) -> Iterator[str]:
     for note in (*proposal.plan.warnings, *proposal.notes):
         yield f"note: {note}"
-    new = "store the plan" if isinstance(found, ByHand) else "add an entry"
+    new = "store the plan" if isinstance(loader, ByHand) else "add an entry"
     for plan in proposal.plans:
         before, after = apply.lines(plan, boot)
         would = "keep the plan" if before == after else new
         yield f"would {would} for Linux {plan.kernel}: … {plan.boot_line}"
     yield "lowlat's own files go below /etc and /var/lib/lowlat; 'rollback' removes them"
-    if isinstance(found, ByHand):
-        yield from _steps(found, root, proposal.plan)
-    rows = found.pending()
+    if isinstance(loader, ByHand):
+        yield from _steps(loader, root, proposal.plan)
+    rows = loader.pending()
     if rows:
         yield "changes by others that are not generated yet:"
     for row in rows:
@@ -88,15 +88,15 @@ def _shown(proposal: Proposal, found: Loader, root: Root, boot: BootMenu) -> Ite
 
 
 def _applied(
-    proposal: Proposal, found: Loader, root: Root, accept_pending: bool, before: BootMenu
+    proposal: Proposal, loader: Loader, root: Root, accept_pending: bool, before: BootMenu
 ) -> Iterator[str]:
     promoted = trials.read(root).promoted
-    boot = apply.apply(proposal, found, root, accept_pending)
+    boot = apply.apply(proposal, loader, root, accept_pending)
     for note in proposal.notes:
         yield f"note: {note}"
-    if isinstance(found, ByHand):
+    if isinstance(loader, ByHand):
         yield "the plan is stored"
-        yield from _steps(found, root, proposal.plan)
+        yield from _steps(loader, root, proposal.plan)
         return
     for entry in boot.tuned():
         yield f"{'kept' if before.by_id(entry.id) else 'added'} the entry {entry.id}"
@@ -109,12 +109,12 @@ def _applied(
     yield "'lowlat-gen trial' boots the tuned entry once"
 
 
-def _steps(found: ByHand, root: Root, plan: Plan) -> Iterator[str]:
-    yield f"no boot entry, as this machine boots with {found.name}: {found.cannot_try}"
+def _steps(loader: ByHand, root: Root, plan: Plan) -> Iterator[str]:
+    yield f"no boot entry, as this machine boots with {loader.name}: {loader.cannot_try}"
     try:
         kexec.check_kernel(root)
         yield "'lowlat-gen trial --kexec' boots the tuned line once, without the boot loader"
     except Refused as error:
         yield f"no 'lowlat-gen trial --kexec' either: {error}"
     yield "to boot the tuned line every time:"
-    yield from found.steps(plan).splitlines()
+    yield from loader.steps(plan).splitlines()

@@ -17,18 +17,18 @@ class PromoteArguments(options.EntryArguments):
 
 def main(asked: PromoteArguments) -> int:
     root = asked.open()
-    found, boot, entry = promote.applied_entry(root, asked.kernel)
+    loader, boot, entry = promote.applied_entry(root, asked.kernel)
     promote.check_tried(root, entry)
     as_asked = trials.read(root).follow is asked.follow_kernels and boot.default == entry
     if asked.dry_run:
         said = [f"the default would be {entry.id}"]
-    elif isinstance(found, ByHand):
-        said = [f"this machine boots with {found.name}: lowlat leaves it to you"]
-        said += found.steps().splitlines()
+    elif isinstance(loader, ByHand):
+        said = [f"this machine boots with {loader.name}: lowlat leaves it to you"]
+        said += loader.steps().splitlines()
     else:
-        promote.promote(root, found, entry, asked.follow_kernels)
+        promote.promote(root, loader, entry, asked.follow_kernels)
         said = [f"the default is {entry.id}, Linux {entry.release}"]
         said.append("'lowlat-gen rollback' undoes it")
-    changed = not isinstance(found, ByHand) and not as_asked
+    changed = not isinstance(loader, ByHand) and not as_asked
     options.show_change(asked.json, changed, said, line_of(boot.default), line_of(entry))
     return 0

@@ -29,23 +29,23 @@ def main(asked: RollbackArguments) -> int:
     journal = journals.read(disk)
     kept = edited(disk, journal)
     # Also if the machine boots by another loader by now.
-    found = None if by_hand.is_used(root) else find(root)
+    loader = None if by_hand.is_used(root) else find(root)
     if asked.dry_run:
         known = journal.entries.items()
         ways = {path: "be put back" if entry.before else "be removed" for path, entry in known}
         ways.update(dict.fromkeys(kept, "stay, it was edited since"))
         with suppress(LowlatError):  # a damaged menu must not hide the rest
-            entries = found.describe().entries if found else ()
+            entries = loader.describe().entries if loader else ()
             ways.update((f"the entry {entry.id}", "be removed") for entry in entries if entry.ours)
         options.show_change(asked.json, True, [f"{path} would {way}" for path, way in ways.items()])
         return 0
     programs.check_mounted(root)
-    if found is not None:
-        found.check()
+    if loader is not None:
+        loader.check()
     by_tuned = _by_tuned(root)
-    added = "" if found else _added(root)
-    kept = rollback.reverse(root, found)
-    left = rollback.left(root, found) if found else []
+    added = "" if loader else _added(root)
+    kept = rollback.reverse(root, loader)
+    left = rollback.left(root, loader) if loader else []
     if added:
         left = [f"the line of plan {added} was added by hand"]
     whole = not kept and not left

@@ -19,15 +19,15 @@ class TrialArguments(options.EntryArguments):
 
 def main(asked: TrialArguments) -> int:
     root = asked.open()
-    found, boot, entry = promote.applied_entry(root, asked.kernel)
-    promote.check_returns(root, found, asked.kexec)
+    loader, boot, entry = promote.applied_entry(root, asked.kernel)
+    promote.check_returns(root, loader, asked.kexec)
     name = entry_line.trial_id(entry.id)
     changed = not promote.is_set(root, boot, entry, asked.kexec)
     if asked.dry_run:
         would = f"would load {name} for kexec"
         said = [would if asked.kexec else f"the next boot would be {name}, once"]
     else:
-        said = list(_said(asked.kexec, root, promote.try_once(root, found, entry, asked.kexec)))
+        said = list(_said(asked.kexec, root, promote.try_once(root, loader, entry, asked.kexec)))
     before, after = line_of(boot.next or boot.default), line_of(boot.by_id(name))
     options.show_change(asked.json, changed, said, before, after)
     return 0

@@ -153,7 +153,7 @@ def read(root: Root, cpus: CpuSet, seconds: float) -> Optional[Counted]:
     """Count on these CPUs for so many seconds; a captured machine gives its recorded counts."""
     if not cpus or seconds <= 0:
         return None
-    return parse(root.answer("counters", lambda asked: _measure(asked, cpus, seconds)))
+    return parse(root.answer("counters", lambda tree: _measure(tree, cpus, seconds)))
 
 
 def _measure(root: Root, cpus: CpuSet, seconds: float) -> str:

@@ -28,7 +28,7 @@ GONE = tuple(sorted(entry.sign.gone for entry in CATALOGUE if entry.sign.gone))
 
 def gone(root: Root) -> frozenset[str]:
     """The files among GONE that certainly do not exist."""
-    said = root.answer("gone", lambda asked: "\n".join(path for path in GONE if asked.absent(path)))
+    said = root.answer("gone", lambda tree: "\n".join(path for path in GONE if tree.absent(path)))
     return frozenset(said.split())
 
 

@@ -68,7 +68,7 @@ def _parse(line: str) -> Optional[TaskSeen]:
 
 def read(root: Root, isolated: CpuSet) -> tuple[TaskSeen, ...]:
     """The tasks of a host now; of a captured machine, the recorded ones."""
-    return parse(root.answer("tasks", lambda asked: listing(asked, isolated)))
+    return parse(root.answer("tasks", lambda tree: listing(tree, isolated)))
 
 
 def listing(root: Root, isolated: CpuSet) -> str:
