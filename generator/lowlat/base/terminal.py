@@ -124,7 +124,7 @@ def step(title: str) -> Iterator[None]:
 
 
 class Progress:
-    """A bar that fills over a known number of seconds; without a terminal, a line now and then."""
+    """A bar that fills over a known number of seconds; without a terminal, a line each quarter."""
 
     def __init__(self, title: str, seconds: float) -> None:
         self._title = title
@@ -140,7 +140,7 @@ class Progress:
         if is_screen(sys.stderr):
             bar = "█" * shown + "░" * (20 - shown)
             sys.stderr.write(Encoded(f"\r  {printable(self._title)} {bar} {share:4.0%}"))
-        elif shown // 5 != self._shown // 5:
+        elif shown // 5 > max(self._shown, 0) // 5:
             sys.stderr.write(f"  {self._title} {share:4.0%}\n")
         sys.stderr.flush()
         self._shown = shown
