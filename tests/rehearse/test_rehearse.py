@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,7 +32,17 @@ from lowlat.model.plan import Plan
 from lowlat.plan import profile
 from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.planner import Options, make_plan
-from lowlat.rehearse import boots, enclosure, guest_measure, guest_tuned, qemu, results, store, vm
+from lowlat.rehearse import (
+    boots,
+    enclosure,
+    guest_measure,
+    guest_tuned,
+    jobs,
+    qemu,
+    results,
+    store,
+    vm,
+)
 from lowlat.rehearse.arm import PlannedArm
 from lowlat.rehearse.exchange import TASK, Facts, GuestTask, read_facts
 from lowlat.rehearse.kernel import BootableKernel
@@ -240,6 +251,30 @@ def test_an_end_asked_for_ends_the_boots_and_tells_how_to_go_on(
     assert f"'lowlat-gen rehearse --resume {tmp_path}' goes on" in out.decode()
     assert not any(map(procs.alive, sleeping))
     assert not (tmp_path / "c.pid").exists()
+
+
+class Interrupted(Mapping[str, jobs.Work]):
+    """Two jobs; a signal comes when the first has begun and the second has not."""
+
+    def __init__(self, job: jobs.Work) -> None:
+        self._job = job
+
+    def __getitem__(self, title: str) -> jobs.Work:
+        return self._job
+
+    def __iter__(self) -> Iterator[str]:
+        yield "a"
+        raise KeyboardInterrupt
+
+    def __len__(self) -> int:
+        return 2
+
+
+def test_an_end_asked_for_while_boots_begin_ends_those_that_have() -> None:
+    told: list[bool] = []
+    with pytest.raises(KeyboardInterrupt):
+        jobs.work(Interrupted(lambda stop: told.append(stop.wait(GUARD_S))), 2)
+    assert told == [True]
 
 
 def _number(path: Path) -> int:

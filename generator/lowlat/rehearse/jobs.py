@@ -26,8 +26,8 @@ def work(jobs: Mapping[str, Work], at_once: int, done: int = 0) -> dict[str, Low
     failed: dict[str, LowlatError] = {}
     begin = time.monotonic()
     with ThreadPoolExecutor(at_once) as pool:
-        futures = {pool.submit(_one, title, job, stop): title for title, job in jobs.items()}
         try:
+            futures = {pool.submit(_one, title, job, stop): title for title, job in jobs.items()}
             for ended, future in enumerate(as_completed(futures), 1):
                 title, error = futures[future], _error(future)
                 how = f"{title} failed: {error}" if error else f"{title}: done"
