@@ -104,13 +104,13 @@ def _run(argv: list[str]) -> int:
         raise Refused(f"there is no verb '{argv[0][:40]}'", hint=hint)
     module = importlib.import_module(f"lowlat.verbs.{argv[0]}")
     try:
-        wanted = asked(argv[0], argv[1:])
+        args = arguments(argv[0], argv[1:])
     except SystemExit:
         return 0  # the help was printed
-    return int(module.main(wanted))
+    return int(module.main(args))
 
 
-def asked(verb: str, words: Sequence[str]) -> Any:
+def arguments(verb: str, words: Sequence[str]) -> Any:
     """The arguments of a verb, as its main() takes them."""
     return filled(_arguments(verb), parser_of(verb).parse_args(words))
 

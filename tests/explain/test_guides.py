@@ -90,7 +90,7 @@ def test_the_commands_of_a_guide_are_taken_and_those_that_read_are_run(guide: Gu
     found = commands(guide)
     assert found
     for verb, *words in found:
-        cli.asked(verb, words)
+        cli.arguments(verb, words)
         if verb in READING:
             answer = lowlat(verb, *words, "--root", MACHINE)
             assert answer.status == 0 and answer.out, (verb, words, answer.err)

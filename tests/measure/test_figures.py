@@ -141,7 +141,7 @@ def test_the_share_of_a_busy_sibling(
     out = tmp_path / "run.json"
     words = ["--label=busy", f"--out={out}", f"--cpus={cpu}", "--duration=1s", "--warmup=0s"]
     words += ["--no-oslat", "--no-causes", "--load=cpu", f"--load-cpus={other}"]
-    assert measure.main(cli.asked("measure", words), {}) == 0
+    assert measure.main(cli.arguments("measure", words), {}) == 0
     busy = json.loads(out.read_text())["host"]["busy"][str(other)]
     figure("busy_sibling", busy, "ratio")
 

@@ -46,7 +46,7 @@ class MeasureStage:
         self.program.chmod(0o755)
 
     def call(self, *words: str, **facts: object) -> int:
-        asked = cli.asked("measure", ["--label", "stock", "--out", str(self.out), *words])
+        asked = cli.arguments("measure", ["--label", "stock", "--out", str(self.out), *words])
         return measure.main(asked, {"arch": "x86_64", **facts})
 
     def kept(self) -> dict[str, object]:
@@ -243,7 +243,7 @@ def test_a_busy_sibling_is_found_and_named(
     words = ["--label=busy", f"--out={out}", f"--cpus={cpu}", "--duration=1s", "--warmup=0s"]
     words += ["--no-oslat", "--no-causes", "--load=cpu", "--load-cpus=siblings"]
     told = {"layout": [{"cpus": f"{other},{cpu}"}]}
-    assert measure.main(cli.asked("measure", words), told) == 0
+    assert measure.main(cli.arguments("measure", words), told) == 0
     run = json.loads(out.read_text())
     (load,) = run["loads"]
     assert (load["scenario"], load["cpus"]) == ("cpu", str(other))
@@ -451,7 +451,7 @@ DRIVER = """import sys
 sys.argv[0] = {program!r}
 from lowlat import cli
 from lowlat.verbs import measure
-sys.exit(measure.main(cli.asked("measure", ["--label", "stock", "--out", {out!r}])))
+sys.exit(measure.main(cli.arguments("measure", ["--label", "stock", "--out", {out!r}])))
 """
 
 #: The same with a slow join of the causes, which reports its start.

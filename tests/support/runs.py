@@ -119,7 +119,7 @@ class ReportBench:
 
     def call(self, *words: str) -> tuple[int, str]:
         try:
-            status = report.main(cli.asked("report", words))
+            status = report.main(cli.arguments("report", words))
         finally:
             self.printed = self._capsys.readouterr()
         assert self.printed.err == ""

@@ -48,7 +48,7 @@ def test_every_kind_of_argument_arrives_as_its_type() -> None:
 
 
 def test_a_verb_cannot_change_what_it_was_asked() -> None:
-    asked = cli.asked("plan", ["--isolate", "1-3"])
-    assert asked.plan.wanted.request.isolate == "1-3"
+    args = cli.arguments("plan", ["--isolate", "1-3"])
+    assert args.plan.wanted.request.isolate == "1-3"
     with pytest.raises(FrozenInstanceError):
-        asked.json = True
+        args.json = True

@@ -36,23 +36,21 @@ class ApplyArguments(options.ChangeArguments):
     accept_pending: bool = options.accept_pending()
 
 
-def main(asked: ApplyArguments) -> int:
-    root = asked.open()
-    machine, _, plan = options.make_plan(asked.plan, root)
-    decision = Decision(
-        asked.plan.profile, plan.isolated, asked.plan.wanted, asked.boot, asked.runtime
-    )
+def main(args: ApplyArguments) -> int:
+    root = args.open()
+    machine, _, plan = options.make_plan(args.plan, root)
+    decision = Decision(args.plan.profile, plan.isolated, args.plan.wanted, args.boot, args.runtime)
     proposal, loader = apply.prepare(root, machine, plan, decision)
     boot = loader.describe()
     changed = not apply.is_in_place(proposal, boot, root)
     before, after = apply.lines(proposal.plan, boot)
-    if asked.boot == "tuned":
-        said = list(_by_tuned(proposal, boot, root, asked.dry_run))
-    elif asked.dry_run:
+    if args.boot == "tuned":
+        said = list(_by_tuned(proposal, boot, root, args.dry_run))
+    elif args.dry_run:
         said = list(_shown(proposal, loader, root, boot))
     else:
-        said = list(_applied(proposal, loader, root, asked.accept_pending, boot))
-    options.show_change(asked.json, changed, said, before, after if changed else before)
+        said = list(_applied(proposal, loader, root, args.accept_pending, boot))
+    options.show_change(args.json, changed, said, before, after if changed else before)
     return 0
 
 

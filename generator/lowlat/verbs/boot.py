@@ -34,21 +34,21 @@ class BootArguments:
     root: str = options.root()
 
 
-def main(asked: BootArguments) -> int:
-    root = open_root(asked.root)
-    if asked.action == "record":
+def main(args: BootArguments) -> int:
+    root = open_root(args.root)
+    if args.action == "record":
         print(promote.record(root))
-    elif asked.action == "health":
+    elif args.action == "health":
         for note in at_boot.check_health(root):
             print(note)
-    elif asked.action == "start":
+    elif args.action == "start":
         print(at_boot.select(root))
-    elif asked.action == "kernel":
+    elif args.action == "kernel":
         _kernel(root)
-    elif asked.action == "upgrade":
+    elif args.action == "upgrade":
         _upgrade(root)
     else:
-        _grub(root, asked.default)
+        _grub(root, args.default)
     return 0
 
 

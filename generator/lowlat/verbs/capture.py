@@ -29,21 +29,21 @@ class CaptureArguments:
     root: str = options.root()
 
 
-def main(asked: CaptureArguments) -> int:
-    if asked.duration is not None and not asked.evidence:
-        raise Refused(f"--duration {asked.duration}: only --evidence waits", hint="give both")
-    if asked.evidence_script:
+def main(args: CaptureArguments) -> int:
+    if args.duration is not None and not args.evidence:
+        raise Refused(f"--duration {args.duration}: only --evidence waits", hint="give both")
+    if args.evidence_script:
         print(evidence.script(), end="")
         return 0
-    if not asked.out:
+    if not args.out:
         raise Refused("capture: no file is named", hint="give one, such as machine.txt.gz")
-    counted = options.count_seconds(asked.duration) if asked.evidence else None
-    text = capture(open_root(asked.root), counted)
+    counted = options.count_seconds(args.duration) if args.evidence else None
+    text = capture(open_root(args.root), counted)
     data = text.encode()
     files.write(
-        "capture", asked.out, gzip.compress(data, mtime=0) if asked.out.endswith(".gz") else data
+        "capture", args.out, gzip.compress(data, mtime=0) if args.out.endswith(".gz") else data
     )
-    print(f"{asked.out}: {text.count(chr(10))} lines; {LEFT_OUT}; read it before you pass it on")
+    print(f"{args.out}: {text.count(chr(10))} lines; {LEFT_OUT}; read it before you pass it on")
     return 0
 
 

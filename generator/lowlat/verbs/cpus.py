@@ -40,19 +40,19 @@ class CpusArguments:
     root: str = options.root()
 
 
-def main(asked: CpusArguments) -> int:
+def main(args: CpusArguments) -> int:
     """Raises Unmet if nothing is isolated, unless a planned list was requested."""
-    root = open_root(asked.root)
-    plan = current.in_use(root, asked.profile)
-    cpus = plan.cpus_of(asked.which)
+    root = open_root(args.root)
+    plan = current.in_use(root, args.profile)
+    cpus = plan.cpus_of(args.which)
     # No program can start on a captured machine, so its planned list does no harm.
-    will_do = asked.planned or asked.profile is not None or not root.live
+    will_do = args.planned or args.profile is not None or not root.live
     if not will_do and not (plan.isolated and _divided(root)):
         hint = "--planned prints what a plan would isolate"
         raise Unmet("no CPU is isolated in this boot", hint=hint)
-    if asked.form != "list" and not cpus:
-        raise Unmet(f"no CPU is {asked.which}", hint="choose another profile")
-    for line in _formed(asked.form, cpus, plan, root):
+    if args.form != "list" and not cpus:
+        raise Unmet(f"no CPU is {args.which}", hint="choose another profile")
+    for line in _formed(args.form, cpus, plan, root):
         say(line)
     return 0
 

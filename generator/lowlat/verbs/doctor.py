@@ -49,14 +49,14 @@ class Lack:
     mend: str
 
 
-def main(asked: DoctorArguments) -> int:
+def main(args: DoctorArguments) -> int:
     """Returns 1 if a requested verb lacks something that it cannot work without."""
-    unknown = [verb for verb in asked.verbs if verb not in VERBS]
+    unknown = [verb for verb in args.verbs if verb not in VERBS]
     if unknown:
         raise Refused(f"there is no verb '{unknown[0][:40]}'", hint="'lowlat-gen help' lists them")
-    verbs = asked.verbs or tuple(verb for verb in VERBS if verb != "boot")
+    verbs = args.verbs or tuple(verb for verb in VERBS if verb != "boot")
     found = tuple(lack for lack in lacks(Root()) if set(lack.verbs) & set(verbs))
-    options.show(asked.json, lambda: _document(verbs, found), _describe(verbs, found))
+    options.show(args.json, lambda: _document(verbs, found), _describe(verbs, found))
     return 1 if any(not lack.use for lack in found) else 0
 
 

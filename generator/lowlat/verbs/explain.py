@@ -26,15 +26,15 @@ class ExplainArguments:
     markdown: bool = flag("with --all: the reference as Markdown")
 
 
-def main(asked: ExplainArguments) -> int:
-    name = " ".join(asked.name)
-    if asked.all and name:
+def main(args: ExplainArguments) -> int:
+    name = " ".join(args.name)
+    if args.all and name:
         raise Refused(f"--all and {name[:60]}: give one of the two")
-    if asked.markdown and not asked.all:
+    if args.markdown and not args.all:
         raise Refused("--markdown: it is the form of the whole reference", hint="add --all")
-    if asked.markdown:
+    if args.markdown:
         print(reference.everything(), end="")
-    elif asked.all:
+    elif args.all:
         print("\n\n".join(explain(entry) for entry in CATALOGUE))
     else:
         print(_one(name, Root()) if name else overview(profile.own_names(Root())))

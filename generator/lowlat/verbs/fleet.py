@@ -51,30 +51,30 @@ class FleetArguments:
     html: Optional[str] = option("FILE", "report: write a page with drawings, in one file")
 
 
-def main(asked: FleetArguments) -> int:
-    if asked.action == "report":
-        options.refuse_plan_options(asked.fresh, "fleet report")
-        if asked.out or not asked.against:
+def main(args: FleetArguments) -> int:
+    if args.action == "report":
+        options.refuse_plan_options(args.fresh, "fleet report")
+        if args.out or not args.against:
             raise Refused("fleet report: give --against AFTER, and no --out")
         return fleet_report.main(
-            tuple(map(Path, asked.given)), asked.against, asked.json, asked.csv, asked.html
+            tuple(map(Path, args.given)), args.against, args.json, args.csv, args.html
         )
-    if asked.against or asked.csv or asked.html:
+    if args.against or args.csv or args.html:
         why = "fleet plan: --against, --csv and --html are for runs"
         raise Refused(why, hint="use 'fleet report'")
-    return _plan(asked)
+    return _plan(args)
 
 
-def _plan(asked: FleetArguments) -> int:
+def _plan(args: FleetArguments) -> int:
     # Refuse contradictory options once, not for each machine.
-    options.consistent(asked.fresh.wanted)
+    options.consistent(args.fresh.wanted)
     bad: list[tuple[str, str]] = []
-    found = classes(_planned(_captures(asked.given), asked.fresh, bad))
-    if asked.out and found:
+    found = classes(_planned(_captures(args.given), args.fresh, bad))
+    if args.out and found:
         plans = {one.plan.id: one.plan.text() for one in found}
         rendered = (RenderedFile(f"/{name}.json", 0o644, text) for name, text in plans.items())
-        files.write(rendered, asked.out)
-    options.show(asked.json, lambda: _document(found, bad), describe(found, bad))
+        files.write(rendered, args.out)
+    options.show(args.json, lambda: _document(found, bad), describe(found, bad))
     return 1 if bad else 0
 
 

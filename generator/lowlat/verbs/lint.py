@@ -61,11 +61,11 @@ class LintArguments:
     json: bool = options.as_json()
 
 
-def main(asked: LintArguments) -> int:
-    root = open_root(asked.root)
+def main(args: LintArguments) -> int:
+    root = open_root(args.root)
     machine = probe(root)
-    kernel = read_release(root, asked.kernel, machine.kernel)
-    text = given(asked.line, x86=machine.is_x86)
+    kernel = read_release(root, args.kernel, machine.kernel)
+    text = given(args.line, x86=machine.is_x86)
     running = text is None
     if text is None:
         text = root.read("/proc/cmdline")
@@ -76,12 +76,12 @@ def main(asked: LintArguments) -> int:
         raise Refused("the boot line is empty", hint="give one in quotes")
     line = boot_line(words, machine, kernel)
     alive = running and kernel == machine.kernel
-    wanted = profile.load(asked.profile, root)
+    wanted = profile.load(args.profile, root)
     result = lint(words, line, shown(line, root) if alive else {}, wanted)
     ours = result.against.plan
     undone = tuple(run_time(ours, root)) if alive and ours else ()
     document = {**result.to_json(), "runtime": [{"name": n, "why": why} for n, why in undone]}
-    options.show(asked.json, lambda: document, describe(result, machine, kernel, undone))
+    options.show(args.json, lambda: document, describe(result, machine, kernel, undone))
     return 1 if result.bad else 0
 
 

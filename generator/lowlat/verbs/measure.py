@@ -24,7 +24,7 @@ class MeasureArguments:
     json: bool = flag("print the stable JSON form: where the runs were written")
 
 
-def main(asked: MeasureArguments, host: Optional[Mapping[str, object]] = None) -> int:
+def main(args: MeasureArguments, host: Optional[Mapping[str, object]] = None) -> int:
     """Measure each set-up. Prints the path of the result last, or lowlat.measured/1: {"schema",
     "changed": bool, "runs": [{"path", "complete": bool, "problems": [str]}]}; ``host`` are the
     host's facts, if known.
@@ -34,18 +34,18 @@ def main(asked: MeasureArguments, host: Optional[Mapping[str, object]] = None) -
     """
     complaints, runs = [], []
     host = _host() if host is None else host
-    interval = wakeups(asked.wanted.wakeup, host.get("judged_by"))
-    wanted = replace(asked.wanted, host=host, wakeup=interval)
+    interval = wakeups(args.wanted.wakeup, host.get("judged_by"))
+    wanted = replace(args.wanted, host=host, wakeup=interval)
     if wanted.load_cpus == "siblings":
         wanted = replace(wanted, load_cpus=_siblings(wanted.cpus or "", host))
     for options in wanted.set_ups():
         try:
-            measured = measure(options, quiet=asked.json)
+            measured = measure(options, quiet=args.json)
         except Unmet as error:
             complaints.append(str(error))
             continue
         runs.append(measured)
-        if not asked.json:
+        if not args.json:
             _tell(measured.path)
         if measured.status in SIGNALLED:
             break
@@ -53,7 +53,7 @@ def main(asked: MeasureArguments, host: Optional[Mapping[str, object]] = None) -
             why = "; ".join(measured.problems) or ending(measured.status)
             complaints.append(f"{measured.path.name}: the run is partial or invalid: {why}")
     if runs:
-        show(asked.json, lambda: _to_json(runs), ())
+        show(args.json, lambda: _to_json(runs), ())
     if runs and runs[-1].status in SIGNALLED:
         return runs[-1].status
     if complaints:

@@ -33,21 +33,21 @@ class PlanArguments:
     svg: Optional[str] = options.svg_option()
 
 
-def main(asked: PlanArguments) -> int:
-    if asked.brief and asked.diff:
+def main(args: PlanArguments) -> int:
+    if args.brief and args.diff:
         raise Refused("--brief and --diff: each is something else", hint="give one of the two")
-    root = open_root(asked.root)
-    machine, kernel, plan = options.make_plan(asked.plan, root)
-    options.write_svg(asked.svg, machine, plan.isolated)
+    root = open_root(args.root)
+    machine, kernel, plan = options.make_plan(args.plan, root)
+    options.write_svg(args.svg, machine, plan.isolated)
     title = bold(f"Plan {plan.id}: profile {plan.profile}, kernel {kernel.words}")
-    if asked.diff:
+    if args.diff:
         found = diff(plan, root)
-        options.show(asked.json, found.to_json, describe_diff(plan, found))
-    elif asked.brief:
-        options.show(asked.json, plan.to_json, chain([title], describe_briefly(plan)))
+        options.show(args.json, found.to_json, describe_diff(plan, found))
+    elif args.brief:
+        options.show(args.json, plan.to_json, chain([title], describe_briefly(plan)))
     else:
         drawing = options.drawing(machine, plan.isolated, "  ")
-        options.show(asked.json, plan.to_json, chain([title], describe(plan, drawing)))
+        options.show(args.json, plan.to_json, chain([title], describe(plan, drawing)))
     return 0
 
 

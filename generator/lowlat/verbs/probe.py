@@ -20,11 +20,11 @@ class ProbeArguments:
     svg: Optional[str] = options.svg_option()
 
 
-def main(asked: ProbeArguments) -> int:
-    machine = probe(open_root(asked.root))
-    options.write_svg(asked.svg, machine)
+def main(args: ProbeArguments) -> int:
+    machine = probe(open_root(args.root))
+    options.write_svg(args.svg, machine)
     lines = chain(options.drawing(machine), [""], describe(machine))
-    options.show(asked.json, machine.to_json, lines)
+    options.show(args.json, machine.to_json, lines)
     return 0
 
 

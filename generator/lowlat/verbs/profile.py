@@ -23,10 +23,10 @@ class ProfileArguments:
     root: str = options.root()
 
 
-def main(asked: ProfileArguments) -> int:
+def main(args: ProfileArguments) -> int:
     """Raises Refused if the file is no profile, or no plan can be made from it here."""
-    machine = probe(open_root(asked.root))
-    found = profile.check(asked.file)
+    machine = probe(open_root(args.root))
+    found = profile.check(args.file)
     plan = planner.make_plan(machine, machine.kernel, found, Options())
     for line in _describe(found, plan):
         print(line)

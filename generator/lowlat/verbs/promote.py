@@ -15,20 +15,20 @@ class PromoteArguments(options.EntryArguments):
     follow_kernels: bool = flag("tuned entries of newer kernels become the default without a trial")
 
 
-def main(asked: PromoteArguments) -> int:
-    root = asked.open()
-    loader, boot, entry = promote.applied_entry(root, asked.kernel)
+def main(args: PromoteArguments) -> int:
+    root = args.open()
+    loader, boot, entry = promote.applied_entry(root, args.kernel)
     promote.check_tried(root, entry)
-    as_asked = trials.read(root).follow is asked.follow_kernels and boot.default == entry
-    if asked.dry_run:
+    as_asked = trials.read(root).follow is args.follow_kernels and boot.default == entry
+    if args.dry_run:
         said = [f"the default would be {entry.id}"]
     elif isinstance(loader, ByHand):
         said = [f"this machine boots with {loader.name}: lowlat leaves it to you"]
         said += loader.steps().splitlines()
     else:
-        promote.promote(root, loader, entry, asked.follow_kernels)
+        promote.promote(root, loader, entry, args.follow_kernels)
         said = [f"the default is {entry.id}, Linux {entry.release}"]
         said.append("'lowlat-gen rollback' undoes it")
     changed = not isinstance(loader, ByHand) and not as_asked
-    options.show_change(asked.json, changed, said, line_of(boot.default), line_of(entry))
+    options.show_change(args.json, changed, said, line_of(boot.default), line_of(entry))
     return 0

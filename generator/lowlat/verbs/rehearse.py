@@ -34,12 +34,12 @@ class RehearseArguments:
     )
 
 
-def main(asked: RehearseArguments) -> int:
+def main(args: RehearseArguments) -> int:
     """Rehearse, then print findings and report; returns 1 if something deviates from the plan."""
     _end_guests_too()
-    results, begun = _begun(asked)
+    results, begun = _begun(args)
     try:
-        done = rehearse(begun.options if begun else asked.wanted, results, asked.jobs, begun)
+        done = rehearse(begun.options if begun else args.wanted, results, args.jobs, begun)
     except (KeyboardInterrupt, SystemExit):
         if (results / store.REQUEST).exists():
             say(f"\nStopped; 'lowlat-gen rehearse --resume {results}' goes on with it.")
@@ -74,12 +74,12 @@ def _tell(done: Rehearsal, wrong: Sequence[str], found: Sequence[Group]) -> None
         say()
 
 
-def _begun(asked: RehearseArguments) -> tuple[Path, Optional[store.Request]]:
+def _begun(args: RehearseArguments) -> tuple[Path, Optional[store.Request]]:
     """The folder of the results and, to resume, its request."""
-    if asked.resume is None:
-        options.consistent(asked.wanted.plan)
-        return store.name(asked.out), None
-    if asked.wanted != RehearseOptions() or asked.out:
-        why = f"--resume {asked.resume}: continues with its own options"
+    if args.resume is None:
+        options.consistent(args.wanted.plan)
+        return store.name(args.out), None
+    if args.wanted != RehearseOptions() or args.out:
+        why = f"--resume {args.resume}: continues with its own options"
         raise Refused(why, hint="leave all other options but --jobs out")
-    return store.resumed(asked.resume)
+    return store.resumed(args.resume)

@@ -30,20 +30,20 @@ class RenderArguments:
     fresh: PlanChoice = PlanChoice()
 
 
-def main(asked: RenderArguments) -> int:
-    root = open_root(asked.root)
-    plan = _plan(asked, root)
-    alone = () if asked.format else files.render(plan, root)
-    rendered, gaps = exports.export(asked.format, plan) if asked.format else (alone, ())
-    for path in files.write(rendered, asked.out):
+def main(args: RenderArguments) -> int:
+    root = open_root(args.root)
+    plan = _plan(args, root)
+    alone = () if args.format else files.render(plan, root)
+    rendered, gaps = exports.export(args.format, plan) if args.format else (alone, ())
+    for path in files.write(rendered, args.out):
         print(path)
-    title = f"What {asked.format} leaves out, and what the other side adds"
+    title = f"What {args.format} leaves out, and what the other side adds"
     options.show(False, dict, section(title, options.bullets(gaps)))
     return 0
 
 
-def _plan(asked: RenderArguments, root: Root) -> Plan:
-    if asked.plan:
-        options.refuse_plan_options(asked.fresh, f"--plan {asked.plan}")
-        return store.read(asked.plan, root)
-    return options.make_plan(asked.fresh, root, kubelet=asked.format in KUBERNETES)[-1]
+def _plan(args: RenderArguments, root: Root) -> Plan:
+    if args.plan:
+        options.refuse_plan_options(args.fresh, f"--plan {args.plan}")
+        return store.read(args.plan, root)
+    return options.make_plan(args.fresh, root, kubelet=args.format in KUBERNETES)[-1]

@@ -17,12 +17,12 @@ from lowlat.verbs import options
 RollbackArguments = options.ChangeArguments
 
 
-def main(asked: RollbackArguments) -> int:
-    root = asked.open()
+def main(args: RollbackArguments) -> int:
+    root = args.open()
     if not rollback.applied(root):
-        if not asked.dry_run:
+        if not args.dry_run:
             rollback.tidy(root)
-        options.show_change(asked.json, False, ["nothing is applied"])
+        options.show_change(args.json, False, ["nothing is applied"])
         return 0
     # Refuse damaged state before any lock is taken.
     disk = Disk(root)
@@ -30,14 +30,14 @@ def main(asked: RollbackArguments) -> int:
     kept = edited(disk, journal)
     # Also if the machine boots by another loader by now.
     loader = None if by_hand.is_used(root) else find(root)
-    if asked.dry_run:
+    if args.dry_run:
         known = journal.entries.items()
         ways = {path: "be put back" if entry.before else "be removed" for path, entry in known}
         ways.update(dict.fromkeys(kept, "stay, it was edited since"))
         with suppress(LowlatError):  # a damaged menu must not hide the rest
             entries = loader.describe().entries if loader else ()
             ways.update((f"the entry {entry.id}", "be removed") for entry in entries if entry.ours)
-        options.show_change(asked.json, True, [f"{path} would {way}" for path, way in ways.items()])
+        options.show_change(args.json, True, [f"{path} would {way}" for path, way in ways.items()])
         return 0
     programs.check_mounted(root)
     if loader is not None:
@@ -52,7 +52,7 @@ def main(asked: RollbackArguments) -> int:
     said = ["the boot is as it was before lowlat" if whole else "the rest is as it was"]
     if by_tuned:
         said.append("$tuned_params stays where TuneD put it, /etc/default/grub: it is empty now")
-    options.show_change(asked.json, True, said)
+    options.show_change(args.json, True, said)
     if kept:
         raise Unmet(f"kept because it was edited since: {', '.join(kept)}")
     if left:

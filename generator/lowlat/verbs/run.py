@@ -44,46 +44,46 @@ class RunArguments:
     )
 
 
-def main(asked: RunArguments) -> int:
-    root = open_root(asked.root)
-    command = asked.command[1:] if asked.command[:1] == ("--",) else asked.command
-    _check(asked, command, root)
-    where = _place(asked, root)
-    if asked.systemd_drop_in:
+def main(args: RunArguments) -> int:
+    root = open_root(args.root)
+    command = args.command[1:] if args.command[:1] == ("--",) else args.command
+    _check(args, command, root)
+    where = _place(args, root)
+    if args.systemd_drop_in:
         print(files.systemd_drop_in(where), end="")
         return 0
-    if asked.dry_run:
+    if args.dry_run:
         _tell(command, where, root)
         return 0
     return (launch.run_and_spread if where.one_per_thread else launch.exec_on_cpus)(command, where)
 
 
-def _check(asked: RunArguments, command: Sequence[str], root: Root) -> None:
-    if asked.systemd_drop_in:
-        if command or asked.one_per_thread or asked.dry_run or asked.task_isolation:
+def _check(args: RunArguments, command: Sequence[str], root: Root) -> None:
+    if args.systemd_drop_in:
+        if command or args.one_per_thread or args.dry_run or args.task_isolation:
             why = "--systemd-drop-in: only prints the place of a service"
             hint = "leave out CMD, --one-per-thread, --task-isolation and --dry-run"
             raise Refused(why, hint=hint)
         return
     if not command or not command[0]:
         raise Refused("no program given", hint="lowlat-gen run [OPTION]... -- CMD [ARGUMENT]...")
-    if not asked.dry_run and not root.live:
+    if not args.dry_run and not root.live:
         raise Refused("--root: nothing runs on a captured machine", hint="add --dry-run")
 
 
-def _place(asked: RunArguments, root: Root) -> Launch:
-    if asked.set and asked.cpus != "auto":
+def _place(args: RunArguments, root: Root) -> Launch:
+    if args.set and args.cpus != "auto":
         raise Refused("--cpus and --set both say where to run", hint="give one of the two")
-    plan = current.in_use(root) if asked.cpus == "auto" else None
-    planned = plan.cpus_of(asked.set or "isolated") if plan else None
-    listed = _listed(asked.cpus, planned, root)
+    plan = current.in_use(root) if args.cpus == "auto" else None
+    planned = plan.cpus_of(args.set or "isolated") if plan else None
+    listed = _listed(args.cpus, planned, root)
     order: tuple[int, ...] = ()
-    if asked.one_per_thread:
+    if args.one_per_thread:
         every = plan.preferred if plan else locality.preferred(probe(root), listed)
         order = tuple(cpu for cpu in every if cpu in listed)
-    priority = policy.priority_of(asked.policy)
+    priority = policy.priority_of(args.policy)
     group = launch.group_of(listed, root)
-    return Launch(listed, priority, asked.one_per_thread, group, order, asked.task_isolation)
+    return Launch(listed, priority, args.one_per_thread, group, order, args.task_isolation)
 
 
 def _listed(text: str, planned: Optional[CpuSet], root: Root) -> CpuSet:

@@ -29,22 +29,22 @@ class RuntimeArguments:
     json: bool = options.as_json()
 
 
-def main(asked: RuntimeArguments) -> int:
-    root = open_root(asked.root)
-    if asked.action == "stop":
-        return _stop(asked, root)
-    plan = _plan(asked, root)
+def main(args: RuntimeArguments) -> int:
+    root = open_root(args.root)
+    if args.action == "stop":
+        return _stop(args, root)
+    plan = _plan(args, root)
     outcomes = settings.inspect(settings.ours(plan), root)
-    due = settings.pending(outcomes) if asked.dry_run else []
+    due = settings.pending(outcomes) if args.dry_run else []
     before = _values(outcomes)
-    if asked.action == "start" and not asked.dry_run:
+    if args.action == "start" and not args.dry_run:
         with runstate.exclusive_lock(root):
             store.keep_in_use(plan, root)
             outcomes = settings.start(plan, root)
     after = _values(outcomes, {item.path: item.setting.value for item in due})
-    said = list(_describe(asked.dry_run, outcomes, tuned.advice(root)))
-    options.show_change(asked.json, before != after, said, before, after)
-    return 0 if asked.dry_run or not any(item.failed for item in outcomes) else 1
+    said = list(_describe(args.dry_run, outcomes, tuned.advice(root)))
+    options.show_change(args.json, before != after, said, before, after)
+    return 0 if args.dry_run or not any(item.failed for item in outcomes) else 1
 
 
 def _describe(dry_run: bool, outcomes: Sequence[Inspected], advice: str) -> Iterator[str]:
@@ -69,15 +69,15 @@ def _values(outcomes: Iterable[Inspected], due: Mapping[str, str] = MappingProxy
     return "".join(f"{item.path}: {due.get(item.path, item.value)}\n" for item in outcomes)
 
 
-def _plan(asked: RuntimeArguments, root: Root) -> Plan:
-    if asked.plan and asked.profile:
+def _plan(args: RuntimeArguments, root: Root) -> Plan:
+    if args.plan and args.profile:
         raise Refused("--plan and --profile both choose what is set", hint="give one of the two")
-    used = store.in_use(root) if asked.action == "verify" and not asked.plan else None
-    if used is not None and asked.profile in (None, used.profile):
+    used = store.in_use(root) if args.action == "verify" and not args.plan else None
+    if used is not None and args.profile in (None, used.profile):
         return used
-    if asked.profile:
-        return current.plan(asked.profile, root)
-    return store.read_here(asked.plan, root)
+    if args.profile:
+        return current.plan(args.profile, root)
+    return store.read_here(args.plan, root)
 
 
 def _held(outcome: Inspected, between: str) -> str:
@@ -90,15 +90,15 @@ def _planned(outcome: Inspected) -> str:
     return outcome.entry.reads.listed(outcome.setting.value)
 
 
-def _stop(asked: RuntimeArguments, root: Root) -> int:
+def _stop(args: RuntimeArguments, root: Root) -> int:
     old = settings.read_journal(root).old
-    if asked.dry_run or root.absent(runstate.FOLDER):
+    if args.dry_run or root.absent(runstate.FOLDER):
         said = [f"{display_name(path)} would become {value}" for path, value in old.items()]
-        options.show_change(asked.json, bool(old), said)
+        options.show_change(args.json, bool(old), said)
         return 0
     with runstate.exclusive_lock(root):
         problems, kept = settings.stop(root)
-    options.show_change(asked.json, bool(old), kept)
+    options.show_change(args.json, bool(old), kept)
     if problems:
         raise LowlatError(f"{len(problems)} values could not be put back, first {problems[0]}")
     return 0

@@ -26,9 +26,9 @@ class StatusArguments:
     json: bool = options.as_json()
 
 
-def main(asked: StatusArguments) -> int:
-    found = status.read(open_root(asked.root))
-    options.show(asked.json, found.to_json, _describe(found))
+def main(args: StatusArguments) -> int:
+    found = status.read(open_root(args.root))
+    options.show(args.json, found.to_json, _describe(found))
     return 0
 
 

@@ -39,28 +39,28 @@ class TopArguments:
     lines: int = option("N", "sources shown for each CPU (%(default)s)", 8, type=int)
 
 
-def main(asked: TopArguments) -> int:
-    if not 1 <= asked.lines <= 100:
-        raise Refused(f"--lines {asked.lines}: not from 1 to 100", hint="such as 8")
-    if asked.duration:
-        seconds("--duration", asked.duration, (2.0, 86400.0, "2s to 24h, or --once"))
+def main(args: TopArguments) -> int:
+    if not 1 <= args.lines <= 100:
+        raise Refused(f"--lines {args.lines}: not from 1 to 100", hint="such as 8")
+    if args.duration:
+        seconds("--duration", args.duration, (2.0, 86400.0, "2s to 24h, or --once"))
     # In place on a terminal, else each second below the last.
     begin, end = (Encoded("\033[H\033[J"), "") if is_screen(sys.stdout) else ("", "\n")
     useless = _useless()
-    with _harness(asked) as child:
+    with _harness(args) as child:
         for second in _followed(child):
             sys.stdout.write(begin)
-            say(f"{table(second, asked.lines, useless)}{end}")
-            if asked.once:
+            say(f"{table(second, args.lines, useless)}{end}")
+            if args.once:
                 break
     return 0
 
 
 @contextmanager
-def _harness(asked: TopArguments) -> Iterator[process.Child]:
+def _harness(args: TopArguments) -> Iterator[process.Child]:
     """The harness, which ends with the block; SIGTERM and Ctrl-C end the block."""
-    options = [f"--duration={asked.duration or _FOREVER}", "--warmup=0s", "--no-oslat", "--follow"]
-    given = (("cpus", asked.cpus), ("threshold", asked.threshold))
+    options = [f"--duration={args.duration or _FOREVER}", "--warmup=0s", "--no-oslat", "--follow"]
+    given = (("cpus", args.cpus), ("threshold", args.threshold))
     options += [f"--{name}={value}" for name, value in given if value is not None]
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     child = process.start([find_harness(), *options])

@@ -17,19 +17,19 @@ class TrialArguments(options.EntryArguments):
     kexec: bool = flag("load the entry for 'systemctl kexec', which bypasses the boot loader")
 
 
-def main(asked: TrialArguments) -> int:
-    root = asked.open()
-    loader, boot, entry = promote.applied_entry(root, asked.kernel)
-    promote.check_returns(root, loader, asked.kexec)
+def main(args: TrialArguments) -> int:
+    root = args.open()
+    loader, boot, entry = promote.applied_entry(root, args.kernel)
+    promote.check_returns(root, loader, args.kexec)
     name = entry_line.trial_id(entry.id)
-    changed = not promote.is_set(root, boot, entry, asked.kexec)
-    if asked.dry_run:
+    changed = not promote.is_set(root, boot, entry, args.kexec)
+    if args.dry_run:
         would = f"would load {name} for kexec"
-        said = [would if asked.kexec else f"the next boot would be {name}, once"]
+        said = [would if args.kexec else f"the next boot would be {name}, once"]
     else:
-        said = list(_said(asked.kexec, root, promote.try_once(root, loader, entry, asked.kexec)))
+        said = list(_said(args.kexec, root, promote.try_once(root, loader, entry, args.kexec)))
     before, after = line_of(boot.next or boot.default), line_of(boot.by_id(name))
-    options.show_change(asked.json, changed, said, before, after)
+    options.show_change(args.json, changed, said, before, after)
     return 0
 
 

@@ -38,41 +38,41 @@ class TuneArguments(options.HostArguments):
     json: bool = flag("with --status: lowlat.tune/1")
 
 
-def main(asked: TuneArguments) -> int:
-    root = asked.open()
+def main(args: TuneArguments) -> int:
+    root = args.open()
     for name, follow in (
         ("status", _status),
         ("resume", _resume),
         ("abort", _abort),
         ("ended", _ended),
     ):
-        if getattr(asked, name):
-            options.refuse_plan_options(asked.plan, f"--{name} is about the loop there is")
-            if asked.wanted != TuneOptions():
+        if getattr(args, name):
+            options.refuse_plan_options(args.plan, f"--{name} is about the loop there is")
+            if args.wanted != TuneOptions():
                 raise Refused(f"--{name}: the loop keeps its options", hint="leave the rest out")
-            return follow(root, asked)
-    if asked.json:
+            return follow(root, args)
+    if args.json:
         raise Refused("--json prints where the loop stands", hint="give it with --status")
-    if asked.dry_run:
-        proposal, _, state = _prepare(root, asked)
+    if args.dry_run:
+        proposal, _, state = _prepare(root, args)
         _show(root, proposal, state)
         return 0
     with exclusive_lock(root):
-        proposal, loader, state = _prepare(root, asked)
-        if not asked.accept_pending:  # before minutes of measuring
+        proposal, loader, state = _prepare(root, args)
+        if not args.accept_pending:  # before minutes of measuring
             refuse_pending(loader.name, loader.pending())
         for note in _notes(root, proposal):
             say(note)
-        return _go(root, start.start(root, proposal, loader, state, asked.accept_pending))
+        return _go(root, start.start(root, proposal, loader, state, args.accept_pending))
 
 
-def _prepare(root: Root, asked: TuneArguments) -> tuple[Proposal, Loader, LoopState]:
+def _prepare(root: Root, args: TuneArguments) -> tuple[Proposal, Loader, LoopState]:
     start.check_none(root)
-    machine, _, plan = options.make_plan(asked.plan, root)
+    machine, _, plan = options.make_plan(args.plan, root)
     start.check_boot(root, plan)
-    decision = Decision(asked.plan.profile, plan.isolated, asked.plan.wanted)
+    decision = Decision(args.plan.profile, plan.isolated, args.plan.wanted)
     proposal, loader = apply.prepare(root, machine, plan, decision)
-    return proposal, loader, start.prepare(root, proposal, loader, asked.wanted)
+    return proposal, loader, start.prepare(root, proposal, loader, args.wanted)
 
 
 def _notes(root: Root, proposal: Proposal) -> Iterator[str]:
@@ -99,8 +99,8 @@ def _boots(state: LoopState) -> str:
     return f"in {state.boots} stock and {state.boots} tuned boots in random order"
 
 
-def _resume(root: Root, asked: TuneArguments) -> int:
-    if asked.dry_run:
+def _resume(root: Root, args: TuneArguments) -> int:
+    if args.dry_run:
         state = _active(root)
         phase, why = decide(state, here(root, state), boot_id(root))
         print(f"the loop {f'gives the tuned boot up: {why}' if why else WORK[phase]}")
@@ -109,9 +109,9 @@ def _resume(root: Root, asked: TuneArguments) -> int:
         return _go(root, Loop(root, _active(root)))
 
 
-def _ended(root: Root, asked: TuneArguments) -> int:
+def _ended(root: Root, args: TuneArguments) -> int:
     """The unit's last call in a boot: a step that began there and hangs is given up."""
-    if asked.dry_run:
+    if args.dry_run:
         raise Refused("--ended is called by lowlat-tune.service", hint="--abort ends the loop")
     with exclusive_lock(root):
         state = read(root)
@@ -124,12 +124,12 @@ def _ended(root: Root, asked: TuneArguments) -> int:
         return _go(root, loop)
 
 
-def _abort(root: Root, asked: TuneArguments) -> int:
+def _abort(root: Root, args: TuneArguments) -> int:
     state = read(root)
     if state is None or not state.active:
         print("no loop is under way")
         return 0
-    if asked.dry_run:
+    if args.dry_run:
         print(
             f"would end the loop that {schedule.where(state)}, and keep its {len(state.legs)} runs"
         )
@@ -172,11 +172,11 @@ def _active(root: Root) -> LoopState:
     return state
 
 
-def _status(root: Root, asked: TuneArguments) -> int:
+def _status(root: Root, args: TuneArguments) -> int:
     state = read(root)
     if state is None:
         none = {"schema": SCHEMA, "phase": None}
-        options.show(asked.json, lambda: none, ["no loop was started yet"])
+        options.show(args.json, lambda: none, ["no loop was started yet"])
     else:
-        options.show(asked.json, state.to_json, schedule.lines(state))
+        options.show(args.json, state.to_json, schedule.lines(state))
     return 0

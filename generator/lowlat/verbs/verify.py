@@ -45,17 +45,17 @@ class VerifyArguments:
     json: bool = options.as_json()
 
 
-def main(asked: VerifyArguments) -> int:
-    root = open_root(asked.root)
+def main(args: VerifyArguments) -> int:
+    root = open_root(args.root)
     if isinstance(root, Archive) and root.absent(_ALWAYS):
-        raise Refused(f"{asked.root}: holds no evidence", hint="'capture --evidence' saves it")
-    plan = the_plan(asked.plan, root)
-    cpus, wanted = plan.isolated, options.count_seconds(asked.duration)
-    if root.live and cpus and wanted and not asked.json:
+        raise Refused(f"{args.root}: holds no evidence", hint="'capture --evidence' saves it")
+    plan = the_plan(args.plan, root)
+    cpus, wanted = plan.isolated, options.count_seconds(args.duration)
+    if root.live and cpus and wanted and not args.json:
         say(f"counting interrupts on CPU {cpus} for {wanted:g} s …")
     rows = verify(plan, root, counters.read(root, cpus, wanted))
-    options.show(asked.json, partial(to_json, rows), describe(plan, rows, root))
-    doubt = asked.strict and any(row.state is Standing.UNVERIFIABLE for row in rows)
+    options.show(args.json, partial(to_json, rows), describe(plan, rows, root))
+    doubt = args.strict and any(row.state is Standing.UNVERIFIABLE for row in rows)
     return 1 if doubt or any(row.state.bad for row in rows) else 0
 
 

@@ -27,20 +27,20 @@ class WatchArguments:
     root: str = options.root()
 
 
-def main(asked: WatchArguments) -> int:
-    root = open_root(asked.root)
-    interval = seconds("--interval", asked.interval, _SPAN)
-    plan: Optional[Plan] = None if asked.plan is None else store.read_here(asked.plan, root)
-    watch = Watch(root, plan, restore=asked.restore)
-    if not asked.once:
-        say(f"checking the run-time settings every {asked.interval}; Ctrl-C ends")
+def main(args: WatchArguments) -> int:
+    root = open_root(args.root)
+    interval = seconds("--interval", args.interval, _SPAN)
+    plan: Optional[Plan] = None if args.plan is None else store.read_here(args.plan, root)
+    watch = Watch(root, plan, restore=args.restore)
+    if not args.once:
+        say(f"checking the run-time settings every {args.interval}; Ctrl-C ends")
     # Signals take effect only between two checks, so that no restore is left incomplete.
     signal.pthread_sigmask(signal.SIG_BLOCK, {*_END, signal.SIGALRM})
     try:
         while True:
             for line in watch.look():
                 say(line)
-            if asked.once:
+            if args.once:
                 return 1 if watch.bad else 0
             # Not sigtimedwait(): stopped longer than its timeout it returns uninitialized memory.
             signal.setitimer(signal.ITIMER_REAL, interval)
