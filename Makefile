@@ -94,7 +94,7 @@ demo: setup  ## what lowlat does, on this machine and in a virtual one: 5 minute
 # Run all parts of a verb even if one fails.
 ALL = $(MAKE) --no-print-directory --keep-going
 
-test: test-setup  ## all tests that every change must pass, one kernel boot included: 20 minutes
+test: test-setup  ## all tests that every change must pass, one kernel boot included: 10 to 20 minutes
 	@$(ALL) test-harness test-together test-alone
 
 # All that the tests need from the network, which none of them uses later. In CI all of it must be
