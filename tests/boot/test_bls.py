@@ -27,6 +27,7 @@ from support.hosttree import (
     entries_of,
     make,
     once,
+    set_variable,
 )
 from support.waits import GUARD_S
 
@@ -97,7 +98,9 @@ def make_debian(path: Path, namespace: Namespace) -> Host:
         f"{folder}/debian-{RELEASE}.conf": snippet(RELEASE, "root=UUID=1 ro", "sort-key debian\n"),
         f"{folder}/debian-{OLDER}+3.conf": snippet(OLDER, "root=UUID=1 ro", "sort-key debian\n"),
     }
-    return bare(path, namespace, files)
+    host = bare(path, namespace, files)
+    set_variable(host, "LoaderInfo", "systemd-boot 257.9-1")
+    return host
 
 
 def parse(host: Host, folder: str) -> dict[str, Mapping[str, list[str]]]:
@@ -194,9 +197,10 @@ def test_ours_come_last_in_grubs_menu(fedora: Host) -> None:
 def test_the_default_is_pinned_by_its_id_and_unpinned(fedora: Host) -> None:
     before = fedora.snapshot()
     default = fedora.status()["default"]
-    assert default["entry"] == f"{ID}-{RELEASE}"
+    # GRUB splits a name at its last two hyphens, of which a Debian release has more.
+    assert default["entry"] == f"{ID}-{OLDER}"
     fedora.done("apply")
-    assert environment(fedora)["saved_entry"] == f"{ID}-{RELEASE}"
+    assert environment(fedora)["saved_entry"] == f"{ID}-{OLDER}"
     assert fedora.status()["default"] == default
     fedora.done("rollback")
     assert fedora.snapshot() == before
@@ -223,9 +227,9 @@ def test_a_trial_then_promote_then_back(fedora: Host) -> None:
 
 def test_what_somebody_made_the_default_since_stays(fedora: Host) -> None:
     fedora.done("apply")
-    fedora.chroot("grub2-editenv", "/boot/grub2/grubenv", "set", f"saved_entry={ID}-{OLDER}")
+    fedora.chroot("grub2-editenv", "/boot/grub2/grubenv", "set", f"saved_entry={ID}-{RELEASE}")
     fedora.done("rollback")
-    assert environment(fedora)["saved_entry"] == f"{ID}-{OLDER}"
+    assert environment(fedora)["saved_entry"] == f"{ID}-{RELEASE}"
 
 
 def test_applying_anew_takes_the_promotion_back_with_the_line(fedora: Host) -> None:
@@ -468,11 +472,6 @@ def test_a_pattern_in_loader_conf_never_means_ours(debian: Host) -> None:
     assert debian.snapshot() == before
 
 
-def set_variable(host: Host, name: str, value: str) -> None:
-    path = host.path / f"sys/firmware/efi/efivars/{name}-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
-    path.write_bytes(b"\6\0\0\0" + f"{value}\0".encode("utf-16-le"))
-
-
 @pytest.mark.parametrize("where", ["variable", "loader.conf"])
 def test_the_default_that_the_menu_saved_is_known_and_put_back(debian: Host, where: str) -> None:
     if where == "variable":
@@ -550,7 +549,7 @@ def test_a_trial_needs_the_firmwares_variables(debian: Host) -> None:
     debian.done("apply")
     for variable in (debian.path / "sys/firmware/efi/efivars").iterdir():
         variable.unlink()
-    assert "no variables" in debian.lowlat("trial").refused()
+    assert "not recognised" in debian.lowlat("trial").refused()
 
 
 # ---------------------------------------------- GRUB's tools by another name

@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from support.hosttree import NEEDS, RELEASE, Host, Namespace, bare, plan_of, refusal
+from support.hosttree import (
+    NEEDS,
+    RELEASE,
+    Host,
+    Namespace,
+    bare,
+    plan_of,
+    refusal,
+    set_variable,
+)
 
 pytest_plugins = ["support.hosttree"]
 pytestmark = NEEDS
@@ -50,7 +59,7 @@ def _tuned(host: Host) -> str:
                 "etc/sysconfig/bootloader": 'LOADER_TYPE="grub2-bls"\n',
                 "boot/grub2/grub.cfg": "",
             },
-            "grub2-bls by sdbootutil",
+            "sdbootutil",
             "then: sdbootutil update-all-entries",
         ),
         ({"boot/extlinux/extlinux.conf": "label l0\n"}, "U-Boot extlinux", "U_BOOT_PARAMETERS"),
@@ -88,6 +97,7 @@ def test_a_loader_that_cannot_be_written_keeps_its_name(
     tmp_path: Path, namespace: Namespace
 ) -> None:
     host = _host(tmp_path, namespace, {"boot/efi/loader/loader.conf": ""})
+    set_variable(host, "LoaderInfo", "systemd-boot 257.9-1")
     assert json.loads(host.done("probe", "--json"))["boot_loader"] == "systemd-boot"
     assert "boots with systemd-boot" in host.done("apply")
     assert host.status()["loader"] == "systemd-boot"

@@ -268,6 +268,13 @@ class Host:
         self.namespace.must("mount", *words)
 
 
+def set_variable(host: Host, name: str, value: str) -> None:
+    """Set a variable of the boot loader in the firmware."""
+    path = host.path / f"sys/firmware/efi/efivars/{name}-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"\6\0\0\0" + f"{value}\0".encode("utf-16-le"))
+
+
 def linux_lines(config: str) -> dict[str, list[str]]:
     """By entry id, the image and the parameters; parsed without lowlat's code."""
     found: dict[str, list[str]] = {}

@@ -3,16 +3,16 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base import resources
 from lowlat.host import boot_loader
+from lowlat.host.boot_loader import BootLoader
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 
 _TUNED = "/etc/tuned/bootcmdline"
-_SUSE = "/etc/sysconfig/bootloader"
 
 #: Owners of files, by a part of the path.
 _OWNERS = (
@@ -50,32 +50,28 @@ _LOADERS = {
 UNKNOWN = _LOADERS["a boot loader that was not recognised"]
 RASPBERRY_PI = "Raspberry Pi firmware"
 
+#: The text in loaders.ini for each kind of loader that lowlat does not write.
+_BY_KIND = {
+    boot_loader.NIXOS: "NixOS",
+    boot_loader.RPM_OSTREE: "rpm-ostree",
+    boot_loader.SDBOOTUTIL: "sdbootutil",
+    boot_loader.RASPBERRY_PI: RASPBERRY_PI,
+    boot_loader.EXTLINUX: "U-Boot extlinux",
+    boot_loader.ZIPL: "zipl",
+    boot_loader.UNIFIED_IMAGES: "unified kernel images",
+}
 
-def recognise(root: Root, kind: Optional[str]) -> Optional[ForeignLoader]:
-    """Who writes the line for this kind of loader (host/boot_loader.py), if lowlat does not; else
-    None."""
-    if root.exists("/etc/NIXOS"):
-        return _LOADERS["NixOS"]
-    if kind == boot_loader.RPM_OSTREE:
-        return _LOADERS["bootc" if root.exists("/usr/bin/bootc") else "rpm-ostree"]
-    if root.exists("/usr/bin/sdbootutil"):
-        suse = re.search(r"^LOADER_TYPE=\W?([\w-]+)", root.read(_SUSE) or "", re.MULTILINE)
-        if suse and suse[1] in ("grub2-bls", "systemd-boot"):
-            return replace(_LOADERS["sdbootutil"], name=f"{suse[1]} by sdbootutil")
-    if kind == boot_loader.RASPBERRY_PI:
-        folder = boot_loader.raspberry_pi_folder(root)
-        step = f"append to the one line of {folder}/cmdline.txt: {{words}}"
-        return ForeignLoader(RASPBERRY_PI, step)
-    if kind == boot_loader.EXTLINUX:
-        return _LOADERS["U-Boot extlinux"]
-    if kind is None and root.exists("/etc/zipl.conf"):
-        return _LOADERS["zipl"]
-    if boot_loader.systemd_boot_ran(root):
+
+def recognise(root: Root, loader: Optional[BootLoader]) -> Optional[ForeignLoader]:
+    """Who writes the line for this loader, if lowlat does not; else None."""
+    if loader is None or loader.kind not in _BY_KIND:
         return None
-    names = (
-        name for at in ("/boot/efi", "/efi", "/boot") for name in root.names(f"{at}/EFI/Linux")
-    )
-    return _LOADERS["unified kernel images"] if any(n.endswith(".efi") for n in names) else None
+    if loader.kind == boot_loader.RPM_OSTREE and root.exists("/usr/bin/bootc"):
+        return _LOADERS["bootc"]
+    if loader.kind == boot_loader.RASPBERRY_PI:
+        step = f"append to the one line of {loader.folder}/cmdline.txt: {{words}}"
+        return ForeignLoader(RASPBERRY_PI, step)
+    return _LOADERS[_BY_KIND[loader.kind]]
 
 
 def tuned_variables(root: Root) -> Mapping[str, str]:

@@ -1,66 +1,205 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What boots this system, by the loader's own variable and the files of the boot loaders."""
+"""What boots this system. The loader's own variable counts first, then the managers that own the
+boot files, then the firmware's current boot entry, then the loaders' files. Files that an earlier
+loader left boot nothing: where several loaders have files, the running line decides."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.host import firmware
 from lowlat.host.root import Root
 
 GRUB = "grub"
 GRUB_BLS = "grub-bls"
 SYSTEMD_BOOT = "systemd-boot"
 RASPBERRY_PI = "raspberry-pi"
+#: extlinux.conf, which U-Boot or syslinux reads; Alpine's generator writes it elsewhere.
 EXTLINUX = "extlinux"
+ALPINE_EXTLINUX = "alpine-extlinux"
+UNIFIED_IMAGES = "unified-images"
+ZIPL = "zipl"
+# Programs that write what the loader reads.
 RPM_OSTREE = "rpm-ostree"
+NIXOS = "nixos"
+PROXMOX = "proxmox-boot-tool"
+KERNELSTUB = "kernelstub"
+SDBOOTUTIL = "sdbootutil"
+PIBOOT = "piboot"
+ARMBIAN = "armbian"
+FLASH_KERNEL = "flash-kernel"
+PHOTON = "photon"
 
-#: The loader's variables (https://systemd.io/BOOT_LOADER_INTERFACE).
-VARIABLES = "/sys/firmware/efi/efivars"
-_VENDOR = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
+#: Where the boot partition or the EFI system partition is mounted.
+ESPS = ("/boot/efi", "/efi", "/boot")
+
+_SUSE = "/etc/sysconfig/bootloader"
+_PI_FILES = ("cmdline.txt", "config.txt")
 
 
-def recognise(root: Root) -> Optional[str]:
-    """The kind of boot loader, one of the names above; None if no file is found. Where rpm-ostree
-    or bootc writes the loader's line, that is "rpm-ostree"."""
-    if root.exists("/run/ostree-booted") or root.exists("/ostree/repo"):
-        return RPM_OSTREE
-    # If systemd-boot booted the system, a leftover grub.cfg boots nothing.
-    if systemd_boot_ran(root):
-        return SYSTEMD_BOOT
-    if raspberry_pi_folder(root):
-        return RASPBERRY_PI
-    for grub in ("/boot/grub2", "/boot/grub"):
-        if root.exists(f"{grub}/grub.cfg"):
-            return GRUB_BLS if _reads_entry_files(root, grub) else GRUB
-    if root.exists("/boot/extlinux/extlinux.conf"):
-        return EXTLINUX
-    for esp in ("/boot/efi", "/efi", "/boot"):
-        if root.exists(f"{esp}/EFI/systemd") or root.exists(f"{esp}/loader/loader.conf"):
-            return SYSTEMD_BOOT
+@dataclass(frozen=True)
+class BootLoader:
+    """``kind`` is one of the names above, or the name in a loader's own variable; ``folder`` is
+    where its configuration lies, "" if that is not fixed; ``source`` is what shows that it boots
+    this system."""
+
+    kind: str
+    folder: str
+    source: str
+
+
+def recognise(root: Root) -> Optional[BootLoader]:
+    """What boots this system; None if nothing shows it, or if several loaders may."""
+    found = candidates(root)
+    return found[0] if len(found) == 1 else None
+
+
+def candidates(root: Root) -> tuple[BootLoader, ...]:
+    """Every loader that may boot this system: mostly one."""
+    known = _manager(root) or _by_variable(root) or _by_firmware(root)
+    if known is not None:
+        return (known,)
+    there = tuple(_by_files(root))
+    fitting = tuple(each for each in there if _fits(root, each))
+    return fitting or there
+
+
+def leftovers(root: Root) -> tuple[BootLoader, ...]:
+    """Every loader whose files are there, most of which may boot nothing."""
+    return (*_by_files(root), BootLoader(SYSTEMD_BOOT, "", "entry files"))
+
+
+def _manager(root: Root) -> Optional[BootLoader]:
+    """The program that owns the boot files, whichever loader reads them."""
+    for kind, path in (
+        (NIXOS, "/etc/NIXOS"),
+        (RPM_OSTREE, "/run/ostree-booted"),
+        (RPM_OSTREE, "/ostree/repo"),
+    ):
+        if root.exists(path):
+            return BootLoader(kind, "", path)
+    uuids = "/etc/kernel/proxmox-boot-uuids"
+    if root.read(uuids):
+        return BootLoader(PROXMOX, "", uuids)
+    if root.exists("/usr/bin/sdbootutil"):
+        suse = re.search(r"^LOADER_TYPE=\W?([\w-]+)", root.read(_SUSE) or "", re.MULTILINE)
+        if suse and suse[1] in ("grub2-bls", "systemd-boot"):
+            return BootLoader(SDBOOTUTIL, "", _SUSE)
+    kernelstub = "/etc/kernelstub/configuration"
+    if systemd_boot_ran(root) and root.exists(kernelstub):
+        return BootLoader(KERNELSTUB, "", kernelstub)
     return None
 
 
-def _reads_entry_files(root: Root, folder: str) -> bool:
-    config = root.read(f"{folder}/grub.cfg")
-    if config is not None:
-        return re.search(r"^\s*blscfg\b", config, re.MULTILINE) is not None
-    # Only root may read grub.cfg on some systems.
-    default = root.read("/etc/default/grub") or ""
-    return re.search(r"^\s*GRUB_ENABLE_BLSCFG=[\"']?true", default, re.MULTILINE) is not None
+def _by_variable(root: Root) -> Optional[BootLoader]:
+    """The loader that names itself (https://systemd.io/BOOT_LOADER_INTERFACE)."""
+    name = (firmware.loader_variable(root, "LoaderInfo") or "").partition(" ")[0]
+    source = "LoaderInfo"
+    if name == "GRUB":
+        found = tuple(_grub(root))
+        return found[0] if len(found) == 1 else None
+    return BootLoader(name, "", source) if name else None
+
+
+def _by_firmware(root: Root) -> Optional[BootLoader]:
+    """The loader whose program the firmware started."""
+    path = firmware.current_program(root).lower()
+    if path.startswith("/efi/linux/"):
+        return BootLoader(UNIFIED_IMAGES, "", "BootCurrent")
+    folder, _, name = path.rpartition("/")
+    if name.startswith(("grub", "shim")):
+        own = [each for each in _grub(root) if each.folder.lower().endswith(folder)]
+        return own[0] if len(own) == 1 else None
+    return None
+
+
+def _by_files(root: Root) -> Iterator[BootLoader]:
+    yield from _grub(root)
+    for kind, path in (
+        (EXTLINUX, "/boot/extlinux/extlinux.conf"),
+        (ALPINE_EXTLINUX, "/boot/extlinux.conf"),
+        (ARMBIAN, "/boot/armbianEnv.txt"),
+        (FLASH_KERNEL, "/etc/default/flash-kernel"),
+        (ZIPL, "/etc/zipl.conf"),
+    ):
+        if root.exists(path):
+            yield BootLoader(kind, path.rpartition("/")[0], path)
+    firmware_folder = raspberry_pi_folder(root)
+    if firmware_folder:
+        kind = RASPBERRY_PI if root.exists(f"{firmware_folder}/cmdline.txt") else PIBOOT
+        yield BootLoader(kind, firmware_folder, f"{firmware_folder}/config.txt")
+    for esp in ESPS:
+        if any(name.endswith(".efi") for name in root.names(f"{esp}/EFI/Linux")):
+            yield BootLoader(UNIFIED_IMAGES, f"{esp}/EFI/Linux", f"{esp}/EFI/Linux")
+
+
+def _grub(root: Root) -> Iterator[BootLoader]:
+    """Each grub.cfg that GRUB reads. On the EFI partition it is GRUB's own one (RHEL 8, Fedora up
+    to 33), or a few rows that lead to the one in /boot."""
+    booted_by_efi = root.exists("/sys/firmware/efi")
+    own = [folder for folder in _esp_folders(root) if not _leads_on(root, folder)]
+    if own and (booted_by_efi or not root.exists("/sys/firmware")):
+        folders = own
+    else:
+        names = [f"/boot/{name}" for name in ("grub2", "grub")]
+        folders = [folder for folder in names if root.link(folder) is None]
+    for folder in folders:
+        path = f"{folder}/grub.cfg"
+        if root.exists(path):
+            yield BootLoader(_kind_of(root, path), folder, path)
+
+
+def _esp_folders(root: Root) -> Iterator[str]:
+    for esp in ESPS:
+        for name in root.names(f"{esp}/EFI"):
+            if root.exists(f"{esp}/EFI/{name}/grub.cfg"):
+                yield f"{esp}/EFI/{name}"
+
+
+def _leads_on(root: Root, folder: str) -> bool:
+    return "configfile" in (root.read(f"{folder}/grub.cfg") or "configfile")
+
+
+def _kind_of(root: Root, path: str) -> str:
+    config = root.read(path)
+    if config is None:
+        # Only root may read grub.cfg on some systems.
+        default = root.read("/etc/default/grub") or ""
+        reads = re.search(r"^\s*GRUB_ENABLE_BLSCFG=[\"']?true", default, re.MULTILINE)
+        return GRUB_BLS if reads else GRUB
+    if "photon.cfg" in config:
+        return PHOTON
+    return GRUB_BLS if re.search(r"^\s*blscfg\b", config, re.MULTILINE) else GRUB
+
+
+def _fits(root: Root, loader: BootLoader) -> bool:
+    """Whether this loader passes on a line like the running one. GRUB puts BOOT_IMAGE with a whole
+    path on it (grub-core/loader/*/linux.c), syslinux the name in its configuration, and others put
+    nothing. A line of lowlat's own may have come by kexec."""
+    line = root.read("/proc/cmdline") or ""
+    image = re.search(r"(?:^|\s)BOOT_IMAGE=(\S+)", line)
+    if not line or (image is None and "lowlat.plan=" in line):
+        return True
+    if loader.kind in (GRUB, GRUB_BLS, PHOTON):
+        return image is not None and image[1].startswith(("/", "("))
+    if loader.kind == EXTLINUX:
+        return image is None or root.exists("/boot/extlinux/ldlinux.sys")
+    if loader.kind == ZIPL:
+        return image is None or image[1].isdecimal()
+    return (image is not None) is (loader.kind == ALPINE_EXTLINUX)
 
 
 def systemd_boot_ran(root: Root) -> bool:
     """Whether systemd-boot booted this system, by its own variable."""
-    return (variable(root, "LoaderInfo") or "").startswith("systemd-boot")
-
-
-def variable(root: Root, name: str) -> Optional[str]:
-    """A variable that the loader keeps in the firmware: UTF-16 behind four bytes of attributes."""
-    data = root.read_bytes(f"{VARIABLES}/{name}-{_VENDOR}")
-    return None if data is None else data[4:].decode("utf-16-le", "replace").strip("\0") or None
+    return (firmware.loader_variable(root, "LoaderInfo") or "").startswith("systemd-boot")
 
 
 def raspberry_pi_folder(root: Root) -> Optional[str]:
-    """The folder in which a Raspberry Pi's firmware reads its configuration."""
-    names = ("cmdline.txt", "config.txt")
-    places = ("/boot/firmware", "/boot")
-    return next((at for at in places if all(root.exists(f"{at}/{name}") for name in names)), None)
+    """The folder in which a Raspberry Pi's firmware reads its configuration: config.txt, with the
+    line beside it, or in a folder that config.txt names (Ubuntu's piboot)."""
+    for at in ("/boot/firmware", "/boot"):
+        prefixed = "os_prefix=" in (root.read(f"{at}/config.txt") or "")
+        if prefixed or all(root.exists(f"{at}/{name}") for name in _PI_FILES):
+            return at
+    return None

@@ -65,7 +65,7 @@ def probe(root: Root) -> Machine:
         power=platform.read_power(root, cpus.boot, examples),
         kernel=kernel.read_running(root),
         cmdline=root.read("/proc/cmdline"),
-        boot_loader=boot_loader.recognise(root),
+        boot_loader=getattr(boot_loader.recognise(root), "kind", None),
         interrupts=rows,
         managers=daemons.read_managers(root),
         devices=devices.read_devices(root, cpus.online, rows),

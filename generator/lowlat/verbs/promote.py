@@ -26,7 +26,7 @@ def main(args: PromoteArguments) -> int:
         said = [f"this machine boots with {loader.name}: lowlat leaves it to you"]
         said += loader.steps().splitlines()
     else:
-        promote.promote(root, loader, entry, args.follow_kernels)
+        entry = promote.promote(root, loader, entry, args.follow_kernels).default or entry
         said = [f"the default is {entry.id}, Linux {entry.release}"]
         said.append("'lowlat-gen rollback' undoes it")
     changed = not isinstance(loader, ByHand) and not as_asked

@@ -13,9 +13,8 @@ from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 
 #: Separators before lowlat's part of a name. "-0-" sorts behind all versions, as in rescue entries.
-#: GRUB splits a name like a package's (split_cmp() in grub-core/commands/blscfg.c): the part left
-#: of the last two hyphens counts first, and a longer one comes first. In GRUB the tilde sorts
-#: before everything; the Boot Loader Specification allows no tilde in names.
+#: For GRUB the tilde is older than everything (version_order.py); the Boot Loader Specification
+#: allows no tilde in names.
 BEHIND = "-0-"
 BEHIND_IN_GRUB = "~"
 
@@ -32,9 +31,10 @@ _RELEASE = re.compile(r"[^0-9/]*-([^/]*)$")
 #: Keys that a tuned entry does not copy from the stock one.
 _DROPPED = frozenset({"id", "options", "title", "initrd", "sort-key"})
 
-_VARIABLE = re.compile(r"\$\{?\w+\}?")
-
 _SORT_KEY = "zz-lowlat"
+
+#: Before the version of lowlat's entries where versions sort before names: older than all others.
+OLDEST = "~"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Snippet:
     def release(self) -> str:
         version = self.values("version")
         if version:
-            return version[0]
+            return version[0].lstrip(OLDEST)
         match = _RELEASE.search("".join(self.values("linux")))
         return match[1] if match else ""
 
@@ -79,16 +79,9 @@ def parse(file: str, text: str) -> Snippet:
 
 
 def read(root: Root, folder: str) -> list[Snippet]:
-    """Every entry file in a folder, newest kernel first as loaders sort them."""
+    """Every entry file in a folder."""
     files = [name for name in root.names(folder) if name.endswith(".conf")]
-    snippets = [parse(name, root.read(f"{folder}/{name}") or "") for name in files]
-    return sorted(snippets, key=lambda each: (not each.ours, order(each.name)), reverse=True)
-
-
-def order(name: str) -> list[tuple[int, int, str]]:
-    """A sort key by version: numbers by value, and any other part before them."""
-    parts = re.findall(r"\d+|[^\d]+", name)
-    return [(1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts]
+    return [parse(name, root.read(f"{folder}/{name}") or "") for name in files]
 
 
 def entry(snippet: Snippet, known: Mapping[str, str]) -> BootEntry:
@@ -99,10 +92,8 @@ def entry(snippet: Snippet, known: Mapping[str, str]) -> BootEntry:
 
 
 def filled(text: str, known: Mapping[str, str]) -> tuple[str, ...]:
-    """The words of a line as GRUB passes them on: a variable that is not set becomes nothing."""
-    return tuple(
-        word for word in entry_line.expanded([text], known) if not _VARIABLE.fullmatch(word)
-    )
+    """The words of a line as GRUB passes them on; a variable that is not known stays."""
+    return entry_line.expanded([text], known)
 
 
 def base_name(file: str) -> str:
@@ -127,13 +118,21 @@ def tuned(
     return (entry_line.trial_id(name) if trial else name), entry_line.tuned(words, plan, trial)
 
 
-def text(stock: Snippet, words: Sequence[str], trial: bool, known: Mapping[str, str]) -> str:
+def text(
+    stock: Snippet,
+    words: Sequence[str],
+    trial: bool,
+    known: Mapping[str, str],
+    before_version: str = "",
+) -> str:
     """The file of a tuned entry with this line."""
     title = (stock.values("title") or [f"Linux {stock.release}"])[0]
     rows = [("title", f"{title} ({'lowlat, one try' if trial else 'lowlat'})")]
     if stock.values("sort-key"):
         rows.append(("sort-key", _SORT_KEY))
-    rows += [(key, value) for key, value in stock.pairs if key not in _DROPPED]
+    for key, value in stock.pairs:
+        if key not in _DROPPED:
+            rows.append((key, f"{before_version}{value}" if key == "version" else value))
     for initrd in stock.values("initrd"):
         rows += [("initrd", path) for path in filled(initrd, known)]
     rows.append(("options", " ".join(words)))

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Detects the boot loader of a tree, and whether lowlat can write it."""
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Optional
 
+from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import foreign, programs
 from lowlat.boot.loaders import grub, grub_bls, raspberry_pi, systemd_boot
 from lowlat.boot.loaders.by_hand import ByHand
@@ -22,21 +24,35 @@ _WRITERS = {
 
 def detect(root: Root) -> Loader:
     """The boot loader of this tree; ByHand if lowlat does not write it. Raises Refused if a file
-    system of the boot is not mounted."""
+    system of the boot is not mounted, or if several loaders may boot this tree."""
     programs.check_mounted(root)
-    kind = boot_loader.recognise(root)
-    other = foreign.recognise(root, kind)
-    if kind == boot_loader.RASPBERRY_PI and other and other.name == foreign.RASPBERRY_PI:
+    there = boot_loader.candidates(root)
+    if len(there) > 1:
+        files = " and ".join(each.source for each in there)
+        why = f"several boot loaders may boot this system: {files} are there"
+        raise Refused(why, hint="remove what boots nothing")
+    seen = there[0] if there else None
+    other = foreign.recognise(root, seen)
+    if seen and seen.kind == boot_loader.RASPBERRY_PI and other:
         other = replace(other, cannot_try=raspberry_pi.cannot_try(root))
-        return raspberry_pi.find(root) or ByHand(root, other)
+        return raspberry_pi.find(root, seen.folder) or ByHand(root, other)
     if other is not None:
         return ByHand(root, other)
-    written = _WRITERS[kind](root) if kind in _WRITERS else find(root)
-    return written or ByHand(root, replace(foreign.UNKNOWN, name=kind or foreign.UNKNOWN.name))
+    written = _WRITERS[seen.kind](root, seen.folder) if seen and seen.kind in _WRITERS else None
+    name = seen.kind if seen else foreign.UNKNOWN.name
+    return written or ByHand(root, replace(foreign.UNKNOWN, name=name))
 
 
 def find(root: Root) -> Optional[Loader]:
-    """The loader of this tree that lowlat can write, even if another one boots it, or None."""
-    kind = boot_loader.recognise(root)
-    writers = sorted(_WRITERS, key=lambda name: name != kind)
-    return next(filter(None, (_WRITERS[name](root) for name in writers)), None)
+    """The loader of this tree that has entries of lowlat's, whether or not it still boots the
+    system; else the first that lowlat can write, or None."""
+    there = dict.fromkeys((*boot_loader.candidates(root), *boot_loader.leftovers(root)))
+    tried = (_WRITERS[each.kind](root, each.folder) for each in there if each.kind in _WRITERS)
+    loaders = [loader for loader in tried if loader is not None]
+    return next(filter(_has_ours, loaders), next(iter(loaders), None))
+
+
+def _has_ours(loader: Loader) -> bool:
+    with suppress(LowlatError):
+        return any(entry.ours for entry in loader.describe().entries)
+    return False

@@ -45,6 +45,9 @@ class EntryFiles(Loader, ABC):
     #: Separator before lowlat's part of an entry's name.
     behind = bls_entries.BEHIND
 
+    #: Written before the version of a tuned entry.
+    before_version = ""
+
     #: Whether an unset default means the first entry, which could be lowlat's.
     first_is_default = False
 
@@ -77,14 +80,22 @@ class EntryFiles(Loader, ABC):
 
     def _content(self, stock: Snippet, words: Sequence[str], trial: bool) -> str:
         """The file of a tuned entry with this line."""
-        return bls_entries.text(stock, words, trial, self._known())
+        return bls_entries.text(stock, words, trial, self._known(), self.before_version)
 
     def _follows(self, default: BootEntry, newest: BootEntry) -> bool:
         """Whether the newest tuned entry becomes the default."""
         return default.ours
 
-    def _snippets(self) -> list[Snippet]:
+    @abstractmethod
+    def _ordered(self, snippets: Sequence[Snippet]) -> list[Snippet]:
+        """The entries in the order of the loader's menu."""
+
+    def _read(self) -> list[Snippet]:
+        """The entries, in any order."""
         return bls_entries.read(self._root, self.path)
+
+    def _snippets(self) -> list[Snippet]:
+        return self._ordered(self._read())
 
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
         self._hook(change)

@@ -35,13 +35,13 @@ _LINUX = "/etc/grub.d/10_linux"
 _NEWEST = f"{grub_entries.SUBMENU}>1"
 
 
-def find(root: Root) -> Optional[Grub]:
-    for name in ("grub", "grub2"):
-        folder = f"/boot/{name}"
-        mkconfig = programs.find(root, f"{name}-mkconfig")
-        check = programs.find(root, f"{name}-script-check")
-        if mkconfig and check and root.exists(f"{folder}/grub.cfg"):
-            return Grub(root, GrubConfig(root, folder, mkconfig, check))
+def find(root: Root, folder: str) -> Optional[Grub]:
+    """GRUB whose grub.cfg lies in this folder, if its tools are there."""
+    names = sorted(("grub", "grub2"), key=lambda name: not folder.endswith(f"/{name}"))
+    mkconfig = programs.find(root, *(f"{name}-mkconfig" for name in names))
+    check = programs.find(root, *(f"{name}-script-check" for name in names))
+    if mkconfig and check and root.exists(f"{folder}/grub.cfg"):
+        return Grub(root, GrubConfig(root, folder, mkconfig, check))
     return None
 
 

@@ -3,25 +3,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.boot import programs
-from lowlat.boot.loaders import bls_entries, grub_cfg
+from lowlat.boot.loaders import bls_entries, bls_menu, grub_cfg
+from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
 from lowlat.boot.loaders.grub_env import Environment
-from lowlat.boot.loaders.interface import BootEntry, BootMenu, named
+from lowlat.boot.loaders.interface import BootEntry, BootMenu
 from lowlat.host.root import Root
 
 ENTRIES = "/boot/loader/entries"
-_CONFIG = "/boot/grub2/grub.cfg"
+
+#: What grub.cfg reads besides itself, in its own folder (util/grub.d/41_custom.in, 01_users.in).
+_SOURCED = ("custom.cfg", "user.cfg")
+
+_NAME = re.compile(r"\$\{?(\w+)\}?")
 
 
-def find(root: Root) -> Optional[Bls]:
-    reads = "blscfg" in (root.read(_CONFIG) or "")
+def find(root: Root, folder: str) -> Optional[Bls]:
+    """GRUB whose grub.cfg in this folder reads entry files, if there are any."""
+    reads = "blscfg" in (root.read(f"{folder}/grub.cfg") or "")
     there = any(name.endswith(".conf") for name in root.names(ENTRIES))
-    return Bls(root) if reads and there else None
+    return Bls(root, folder) if reads and there else None
 
 
 class Bls(EntryFiles):
@@ -29,29 +37,61 @@ class Bls(EntryFiles):
     behind = bls_entries.BEHIND_IN_GRUB
     first_is_default = True
 
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: Root, folder: str) -> None:
         super().__init__(root, ENTRIES)
-        self._environment = Environment(root, "/boot/grub2/grubenv")
+        self._folder = folder
+        self._path = f"{folder}/grub.cfg"
+        self._environment = Environment(root, f"{folder}/grubenv")
+        self._rules = bls_menu.rules(root, folder)
+        if self._rules == bls_menu.RHEL_8:
+            self.before_version = bls_entries.OLDEST
 
     def check(self) -> None:
-        for folder in (ENTRIES, "/boot/grub2"):
+        for folder in (ENTRIES, self._folder):
             programs.check_writable(self._root, folder)
         if "saved_entry" not in grub_cfg.parse(self._config()).default:
             hint = "set GRUB_DEFAULT=saved in /etc/default/grub and run grub2-mkconfig"
-            raise Refused(f"{_CONFIG} does not boot the saved entry by default", hint=hint)
+            raise Refused(f"{self._path} does not boot the saved entry by default", hint=hint)
+
+    def check_new(self) -> None:
+        for entry in self.describe().entries:
+            unknown = next(filter(_NAME.search, entry.words), None) if entry.release else None
+            if unknown is not None:
+                why = f"{entry.name}: what {unknown} stands for is not known"
+                raise Refused(why, hint=f"set it once in {self._path}, or write it out there")
 
     def describe(self) -> BootMenu:
-        known = self._known()
-        entries = tuple(bls_entries.entry(each, known) for each in self._snippets())
-        default = named(entries, self._default() or "") or next(iter(entries), None)
-        return BootMenu(entries, default, named(entries, self._next()))
+        snippets, known = self._snippets(), self._known()
+        entries = tuple(bls_entries.entry(each, known) for each in snippets)
+        default = self._chosen(snippets, entries, self._default() or "")
+        following = self._chosen(snippets, entries, self._next()) if self._next() else None
+        return BootMenu(entries, default, following)
+
+    def _chosen(
+        self, snippets: Sequence[Snippet], entries: Sequence[BootEntry], value: str
+    ) -> Optional[BootEntry]:
+        found = bls_menu.chosen(snippets, value, self._rules)
+        return entries[snippets.index(found)] if found else None
+
+    def _read(self) -> list[Snippet]:
+        """GRUB shows entries with a kernel, and reads the first line of options alone."""
+        return [_with_one_line(each) for each in super()._read() if each.values("linux")]
+
+    def _ordered(self, snippets: Sequence[Snippet]) -> list[Snippet]:
+        return bls_menu.ordered(snippets, self._rules)
 
     def _config(self) -> str:
-        return self._root.read(_CONFIG) or ""
+        return self._root.read(self._path) or ""
 
     def _known(self) -> Mapping[str, str]:
-        """GRUB's variables: grub.cfg's, overridden by those of the environment block."""
-        return {**grub_cfg.variables(self._config()), **self._environment.read()}
+        """GRUB's variables: grub.cfg's, overridden by those of the environment block. One that is
+        named nowhere in what GRUB reads is empty."""
+        read = (self._root.read(f"{self._folder}/{name}") or "" for name in _SOURCED)
+        config = "\n".join((self._config(), *read))
+        values = (value for each in self._read() for _, value in each.pairs)
+        used = {name for value in values for name in _NAME.findall(value)}
+        unset = {name: "" for name in used if not re.search(rf"\b{name}\b", config)}
+        return {**unset, **grub_cfg.variables(config), **self._environment.read()}
 
     def _follows(self, default: BootEntry, newest: BootEntry) -> bool:
         # The distribution makes a new kernel's stock entry the default.
@@ -67,7 +107,7 @@ class Bls(EntryFiles):
         return self._environment.read().get("next_entry", "")
 
     def check_one_shot(self) -> None:
-        self._environment.check_one_shot(_CONFIG, self._config())
+        self._environment.check_one_shot(self._path, self._config())
 
     def one_shot(self, entry: Optional[BootEntry]) -> None:
         self._environment.set_next(entry)
@@ -75,3 +115,9 @@ class Bls(EntryFiles):
     def remove(self) -> None:
         self._environment.tidy()
         super().remove()
+
+
+def _with_one_line(snippet: Snippet) -> Snippet:
+    first = tuple(("options", value) for value in snippet.values("options")[:1])
+    others = tuple(pair for pair in snippet.pairs if pair[0] != "options")
+    return replace(snippet, pairs=(*others, *first))

@@ -10,6 +10,7 @@ from lowlat.base.errors import Refused
 from lowlat.boot import entry_line
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
+from lowlat.model import cmdline
 from lowlat.model.plan import Plan
 
 PlanOf = Callable[[str], Optional[Plan]]
@@ -63,7 +64,11 @@ def line_of(entry: Optional[BootEntry]) -> str:
 
 
 def check_entry(root: Root, entry: BootEntry, stock: BootEntry, plan: Plan) -> None:
-    """Raises Refused if a tuned entry, read back, is not the stock one plus the plan."""
+    """Raises Refused if a tuned entry, read back, is not the stock one plus the plan, or lacks the
+    root file system that the running line has."""
+    running = root.read("/proc/cmdline") or ""
+    if cmdline.values(running, "root") and not any(w.startswith("root=") for w in entry.words):
+        raise Refused(f"{entry.id}: its line has no root=, which the running one has")
     trial = entry_line.trial_words(root) if entry.trial else ()
     entry_line.check(entry.id, entry.words, stock.words, plan, trial)
 
@@ -107,6 +112,7 @@ class Loader(Protocol):
 
     def check_one_shot(self) -> None:
         """Raises Refused unless the loader boots an entry exactly once when asked to."""
+        return
 
     def one_shot(self, entry: Optional[BootEntry]) -> None:
         """Boot this entry next, once; None cancels that."""

@@ -14,12 +14,11 @@ from typing import Optional
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import entry_line, foreign, hooks, programs
 from lowlat.boot.disk import FileSnapshot
-from lowlat.boot.loaders import bls_entries
+from lowlat.boot.loaders import bls_entries, version_order
 from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, PlanOf, named
 from lowlat.boot.transaction import Transaction
-from lowlat.host.boot_loader import raspberry_pi_folder
 from lowlat.host.root import Root
 from lowlat.probe.kernel import running_release
 
@@ -60,11 +59,8 @@ def cannot_try(root: Root) -> str:
     return "" if programs.find(root, "vcmailbox") else lacks
 
 
-def find(root: Root) -> Optional[RaspberryPi]:
+def find(root: Root, path: str) -> Optional[RaspberryPi]:
     """None if no entry can be tried once, unless lowlat entries exist."""
-    path = raspberry_pi_folder(root)
-    if path is None:
-        return None
     there = any(map(bls_entries.is_ours, root.names(path)))
     return RaspberryPi(root, path) if there or not cannot_try(root) else None
 
@@ -102,7 +98,10 @@ class RaspberryPi(EntryFiles):
         words = (_SERIAL.sub("=${serial}", word) for word in entry.words)
         return replace(entry, words=(_FIRMWARE, *words))
 
-    def _snippets(self) -> list[Snippet]:
+    def _ordered(self, snippets: Sequence[Snippet]) -> list[Snippet]:
+        return list(snippets)
+
+    def _read(self) -> list[Snippet]:
         ours = (name for name in self._root.names(self.path) if bls_entries.is_ours(name))
         files = [f"{_STOCK}.txt", *sorted(name for name in ours if name.endswith(".txt"))]
         return [self._snippet(file) for file in files]
@@ -122,7 +121,7 @@ class RaspberryPi(EntryFiles):
         kind = re.sub(f"^{number}", "", running)
         alike = re.compile(f"{number}{re.escape(kind)}")
         releases = filter(alike.fullmatch, self._root.names("/lib/modules"))
-        return max((running, *releases), key=bls_entries.order)
+        return version_order.newest((running, *releases))
 
     def _new_file(self, name: str) -> str:
         return f"{name}.txt"

@@ -6,6 +6,7 @@ own, which the image accepts if Secure Boot is off (systemd-stub(7))."""
 from __future__ import annotations
 
 import fnmatch
+import functools
 import os
 import re
 from collections.abc import Sequence
@@ -13,11 +14,11 @@ from typing import Optional
 
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import programs
-from lowlat.boot.loaders import bls_entries
+from lowlat.boot.loaders import bls_entries, version_order
 from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, named
-from lowlat.host.boot_loader import VARIABLES, variable
+from lowlat.host import firmware
 from lowlat.host.root import Root
 
 #: The boot partition: XBOOTLDR before the EFI system partition.
@@ -26,10 +27,12 @@ _PLACES = ("/boot", "/efi", "/boot/efi")
 #: Fields of a unified kernel image, as `bootctl kernel-inspect` prints them.
 _FIELD = re.compile(r"^ *(Cmdline|Version|OS): *(.*)$", re.MULTILINE)
 
-_SECURE = f"{VARIABLES}/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+#: The counter of systemd-boot in the name of a file whose tries are used up.
+_SPENT = re.compile(r"\+0(-\d+)?\.(conf|efi)$")
 
 
-def find(root: Root) -> Optional[SystemdBoot]:
+def find(root: Root, _: str) -> Optional[SystemdBoot]:
+    """systemd-boot with entries on its partition, if bootctl can set what it boots."""
     for place in _PLACES:
         there = any(name.endswith(".conf") for name in root.names(f"{place}/loader/entries"))
         if (there or images(root, place)) and programs.find(root, "bootctl"):
@@ -56,26 +59,26 @@ class SystemdBoot(EntryFiles):
             raise Refused("bootctl sets what boots for root only", hint="run as root")
 
     def check_new(self) -> None:
-        secure = (self._root.read_bytes(_SECURE) or b"")[-1:] == b"\1"
-        if secure and images(self._root, self._place):
+        if firmware.secure_boot(self._root) and images(self._root, self._place):
             raise Refused(
                 "Secure Boot is on: a unified kernel image takes no line but its own",
                 hint="sign an image with the planned line, or switch Secure Boot off",
             )
 
     def describe(self) -> BootMenu:
-        entries = (bls_entries.entry(snippet, {}) for snippet in self._snippets())
-        # The loader puts entries with a sort key first; lowlat's come last in either group.
-        ordered = tuple(sorted(entries, key=lambda entry: entry.ours))
-        default = _match(ordered, self._chosen(self._default()))
-        default = default or _match(ordered, self._chosen(self._pattern()))
-        default = default or next(iter(ordered), None)
-        return BootMenu(ordered, default, _match(ordered, self._next()))
+        # The loader fills in no variables.
+        entries = tuple(bls_entries.entry(snippet, {}) for snippet in self._snippets())
+        default = _match(entries, self._chosen(self._default()))
+        default = default or _match(entries, self._chosen(self._pattern()))
+        default = default or next(iter(entries), None)
+        return BootMenu(entries, default, _match(entries, self._next()))
 
-    def _snippets(self) -> list[Snippet]:
-        snippets = [self._image(path) for path in images(self._root, self._place)]
-        snippets.sort(key=lambda each: bls_entries.order(each.name), reverse=True)
-        return [*super()._snippets(), *(each for each in snippets if each.release)]
+    def _read(self) -> list[Snippet]:
+        own = (self._image(path) for path in images(self._root, self._place))
+        return [*super()._read(), *(each for each in own if each.release)]
+
+    def _ordered(self, snippets: Sequence[Snippet]) -> list[Snippet]:
+        return sorted(snippets, key=functools.cmp_to_key(_order))
 
     def _image(self, path: str) -> Snippet:
         said = programs.run(self._root, [self._tool(), "kernel-inspect", self._place + path])
@@ -96,7 +99,7 @@ class SystemdBoot(EntryFiles):
         return self._variable("LastBooted") if pattern == "@saved" else pattern
 
     def _variable(self, name: str) -> Optional[str]:
-        return variable(self._root, f"LoaderEntry{name}")
+        return firmware.loader_variable(self._root, f"LoaderEntry{name}")
 
     def _new_file(self, name: str) -> str:
         """With the counter of systemd-boot if new entries get one."""
@@ -112,10 +115,6 @@ class SystemdBoot(EntryFiles):
     def _next(self) -> str:
         return self._variable("OneShot") or ""
 
-    def check_one_shot(self) -> None:
-        if not self._root.names(VARIABLES):
-            raise Refused(f"{VARIABLES}: the firmware keeps no variables for the loader here")
-
     def one_shot(self, entry: Optional[BootEntry]) -> None:
         self._bootctl("set-oneshot", None if entry is None else entry.name)
 
@@ -128,6 +127,23 @@ class SystemdBoot(EntryFiles):
         done = programs.run(self._root, [self._tool(), verb, ident])
         if done.status != 0:
             raise LowlatError(f"bootctl {verb} {ident}: {done.last_words}")
+
+
+def _order(a: Snippet, b: Snippet) -> int:
+    """boot_entry_compare() in src/boot/boot.c of systemd: negative if ``a`` stands first. Entries
+    with a sort key stand before those without; those whose tries are used up are the last."""
+    keyed = bool(a.values("sort-key")) and bool(b.values("sort-key"))
+    one, two = _rank(a, keyed), _rank(b, keyed)
+    if one != two:
+        return -1 if one < two else 1
+    newer = version_order.uapi(a.release, b.release) if keyed else 0
+    return -(newer or version_order.uapi(_file(a.name), _file(b.name)))
+
+
+def _rank(each: Snippet, keyed: bool) -> tuple[object, ...]:
+    names = ("sort-key", "machine-id") if keyed else ()
+    spent = _SPENT.search(each.file) is not None
+    return (spent, not each.values("sort-key"), *(each.values(name)[:1] for name in names))
 
 
 def _match(entries: Sequence[BootEntry], pattern: Optional[str]) -> Optional[BootEntry]:
