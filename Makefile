@@ -11,6 +11,8 @@ INSTALL_INPUTS := setup.cfg setup.py pyproject.toml $(PINS)
 
 # A test that hangs ends its process, which with -n is a worker of its own.
 PYTEST := $(BIN)/python -m pytest -o faulthandler_exit_on_timeout=true
+# What the tests share, run as a program.
+SUPPORT := PYTHONPATH=tests $(BIN)/python -m support
 # Four at most: a test may take a guest of 1.5 GB.
 JOBS := $(shell n=$$(nproc); echo $$((n < 4 ? n : 4)))
 # Some tests wait more than they work.
@@ -102,8 +104,8 @@ test: test-setup  ## all tests that every change must pass, one kernel boot incl
 test-setup: setup package-packages page-packages ansible test-fetch
 
 test-fetch: setup
-	@missing=; $(BIN)/python tests/vm/fetch.py smoke || missing=1; \
-	PYTHONPATH=tests $(BIN)/python -m support.debs || missing=1; \
+	@missing=; $(SUPPORT).guest.fetch smoke || missing=1; \
+	$(SUPPORT).debs || missing=1; \
 	[ -z "$$missing" ] || [ -z "$$CI" ]
 
 test-harness:
@@ -173,7 +175,7 @@ vm-packages: packages
 
 # Kernels and a disk image, kept in ~/.cache/lowlat.
 vm-fetch: setup vm-packages
-	$(BIN)/python tests/vm/fetch.py
+	$(SUPPORT).guest.fetch
 
 # What is proved beside the gate, by tests/proofs.ini: guests, every cut, clean roots, campaigns, fuzz.
 # What is current is left out, and what was stopped goes on. NAME names some, BUDGET the minutes.
@@ -257,7 +259,7 @@ soak: setup  ## the harness for an hour under 100,000 gaps a second
 
 # The kernels, the guests' image and the Python packages that the tests use: the newest of each.
 update-locks: setup vm-packages  ## what the tests install or boot, pinned anew
-	$(BIN)/python tests/vm/fetch.py --update-locks
+	$(SUPPORT).guest.fetch --update-locks
 	packaging/dependencies/update
 
 # From what .ci/run recorded in build/gate.jsonl.

@@ -154,7 +154,7 @@ class ProofRun:
         print(f"{proof.name}: {result}, recorded")
         if result == "pass":
             if self._file("rows").exists() and proof.tables:
-                script = self.root / "tests/vm/results.py"
+                script = self.root / "tests/support/guest/results.py"
                 argv = [
                     sys.executable,
                     str(script),

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import json
-import runpy
 import shutil
 import subprocess
 from functools import cache
@@ -16,6 +15,7 @@ import pytest
 
 import proofs
 from support import collected
+from support.guest import results
 from support.ledger import LEDGER, Ledger, Proof
 
 pytest_plugins = ["support.collected"]
@@ -322,15 +322,14 @@ def test_an_unknown_name_is_refused(
 def test_a_table_has_the_rows_of_this_digest_in_place_of_the_proof_s_old_ones(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    results = runpy.run_path(str(ROOT / "tests/vm/results.py"))
     kept = tmp_path / "rows"
     monkeypatch.setenv("LOWLAT_RESULTS", str(kept))
     for digest, place in (("old", "1 (a)"), ("new", "10 (b)"), ("new", "2 (c|d)")):
         monkeypatch.setenv("LOWLAT_DIGEST", digest)
-        results["add_cut"]("apply", place, "stock")
-    assert results["cuts_done"]() == {("apply", "10 (b)"), ("apply", "2 (c|d)")}
+        results.add_cut("apply", place, "stock")
+    assert results.cuts_done() == {("apply", "10 (b)"), ("apply", "2 (c|d)")}
     page = "# Head\n\n## other\n\nrows\n\n## mine\n\nMade at commit 1.\n\nold\n"
-    found = results["replaced"](page, "POWER_CUTS.md", "mine", "2", kept.read_text())
+    found = results.replaced(page, "POWER_CUTS.md", "mine", "2", kept.read_text())
     assert found == (
         "# Head\n\n## other\n\nrows\n\n## mine\n\nMade at commit 2.\n\n"
         "| verb | cut in | came up | rolled back |\n|---|---|---|---|\n"

@@ -12,11 +12,11 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent
 
 #: These run in a guest, where tests/support is not at hand.
-_IN_GUESTS = ("vm/guest/", "vm/cycle.py")
+_IN_GUESTS = ("vm/guest/",)
 #: These measure this machine, or disturb it on purpose, or tell how long something took.
 _FIGURES = ("instrument/", "bench.py")
 #: These fetch before the tests begin, or are proofs.
-_FETCHES = ("support/debs.py", "support/roots.py", "vm/", "packaging/test_roots.py")
+_FETCHES = ("support/debs.py", "support/roots.py", "support/guest/", "packaging/test_roots.py")
 
 _CLOCKS = ("monotonic", "perf_counter", "getrusage", "VmRSS")
 _PROGRAMS_OF_THE_NETWORK = {"apt-get", "pip", "curl", "wget"}

@@ -4,7 +4,7 @@
 NAME.txt is a capture (``lowlat-gen capture``), NAME.plan.json what ``plan --json`` prints for it,
 or NAME.refused.txt the line of the refusal. ``LOWLAT_GOLDEN=1 pytest tests/plan/test_machines.py``
 writes the expected files anew; the difference is then reviewed like any other change.
-Emulated machines are captured by tests/vm/capture_machines.py.
+Emulated machines are captured by tests/support/guest/capture_machines.py.
 """
 
 from __future__ import annotations

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import re
 
-import hangs
 import pytest
-import results
-from journey import Journey, differing
-from road import PROFILE, TRIAL, check_kernels
 
-pytest_plugins = ["road"]
+from support.guest import hangs, results
+from support.guest.journey import Journey, differing
+from support.guest.road import PROFILE, TRIAL, check_kernels
+
+pytest_plugins = ["support.guest.road"]
 pytestmark = pytest.mark.vm
 
 _FULL = pytest.mark.proof

@@ -12,19 +12,18 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-import emulator
-import initramfs
 import pytest
-from cross import built_or_skip
-from kernels import KERNELS, busybox_or_skip, packaged_or_skip
 
 from lowlat.base import process
 from lowlat.measure.causes.attribution import attach
 from support import needs
+from support.guest import REPOSITORY, emulator, initramfs
+from support.guest.cross import built_or_skip
+from support.guest.kernels import KERNELS, busybox_or_skip, packaged_or_skip
 
 pytestmark = pytest.mark.vm
 
-SOURCE = Path(__file__).resolve().parents[2] / "measure"
+SOURCE = REPOSITORY / "measure"
 
 #: In CPU seconds.
 _LIMIT_S = 300.0

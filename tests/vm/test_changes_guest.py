@@ -9,15 +9,15 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-import emulator
 import pytest
-from kernels import KERNELS, packaged_or_skip
 
 from lowlat.base.errors import LowlatError
 from lowlat.measure.child import find_harness
 from lowlat.rehearse import vm
 from lowlat.rehearse.vm_size import VmSize
 from support import needs
+from support.guest import emulator
+from support.guest.kernels import KERNELS, packaged_or_skip
 
 pytestmark = pytest.mark.vm
 

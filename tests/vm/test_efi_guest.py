@@ -12,18 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
 
-import boots
-import hangs
-import image
 import pytest
-import results
-from boots import Guest
-from journey import Journey, differing, packages_or_skip
-from road import check_kernels, other_kernel
-from snapshots import SnapshotRecorder
 
 from lowlat.base import process
 from support import needs
+from support.guest import boots, hangs, image, results
+from support.guest.boots import Guest
+from support.guest.journey import Journey, differing, packages_or_skip
+from support.guest.road import check_kernels, other_kernel
+from support.guest.snapshots import SnapshotRecorder
 from support.waits import GUARD_S
 
 pytest_plugins = ["support.powercut"]

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import emulator
 import pytest
 
 from lowlat import cli
@@ -21,6 +20,7 @@ from lowlat.rehearse import exchange, vm
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.vm_size import VmSize
 from support import procs, waits
+from support.guest import emulator
 
 _INT3 = "Oops: int3: 0000 [#1]"
 _LATE = "..MP-BIOS bug: IO-APIC + timer doesn't work!"

@@ -11,11 +11,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-import emulator
-import initramfs
 import pytest
-from cross import built_or_skip
-from kernels import KERNELS, busybox_or_skip, packaged_or_skip
+
+from support.guest import emulator, initramfs
+from support.guest.cross import built_or_skip
+from support.guest.kernels import KERNELS, busybox_or_skip, packaged_or_skip
 
 pytestmark = pytest.mark.vm
 

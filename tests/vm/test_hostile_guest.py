@@ -7,13 +7,13 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-import emulator
 import pytest
-from kernels import KERNELS, SMOKE, packaged_or_skip
 
 from lowlat.rehearse import exchange, vm
 from lowlat.rehearse.vm_size import VmSize
 from support import needs
+from support.guest import emulator
+from support.guest.kernels import KERNELS, SMOKE, packaged_or_skip
 
 pytestmark = [pytest.mark.vm, pytest.mark.security]
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import boots
-import hangs
 import pytest
-from boots import Guest
-from journey import Journey, differing, packages_or_skip, task
-from road import PROFILE, TRIAL
+
+from support.guest import boots, hangs
+from support.guest.boots import Guest
+from support.guest.journey import Journey, differing, packages_or_skip, task
+from support.guest.road import PROFILE, TRIAL
 
 pytestmark = pytest.mark.vm
 

@@ -13,11 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable
 
-import emulator
-import matrix
 import pytest
-import results
-from kernels import KERNELS, OLD, Packaged, packaged_or_skip
 
 from lowlat.host import archive
 from lowlat.plan import profile
@@ -25,6 +21,8 @@ from lowlat.rehearse import guest_measure
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.verify import evidence
 from support.cli import lowlat
+from support.guest import emulator, matrix, results
+from support.guest.kernels import KERNELS, OLD, Packaged, packaged_or_skip
 
 pytestmark = pytest.mark.vm
 

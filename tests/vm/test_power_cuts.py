@@ -14,17 +14,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable
 
-import boots
 import pytest
-import results
-from boots import Guest
-from journey import Journey
-from road import PROFILE, TRIAL
 
 from support import powercut
+from support.guest import boots, results
+from support.guest.boots import Guest
+from support.guest.journey import Journey
+from support.guest.road import PROFILE, TRIAL
 from support.powercut import ALL, NEEDS_CC, State
 
-pytest_plugins = ["road", "support.powercut"]
+pytest_plugins = ["support.guest.road", "support.powercut"]
 pytestmark = [pytest.mark.vm, NEEDS_CC]
 
 #: Guests at a time: a boot keeps little more than one of a host's CPUs busy.

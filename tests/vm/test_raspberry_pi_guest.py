@@ -10,11 +10,21 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
-from fat_guest import FatGuest, FatImage
-from pi import FOLDER, HANG, HUNG, IMAGE_MIB, PANIC, Pi, PiBoot, kernels_or_skip, make_pi
 
 from support import pi_firmware
 from support.cutting import Cut, cut_everywhere
+from support.guest.fat_guest import FatGuest, FatImage
+from support.guest.pi import (
+    FOLDER,
+    HANG,
+    HUNG,
+    IMAGE_MIB,
+    PANIC,
+    Pi,
+    PiBoot,
+    kernels_or_skip,
+    make_pi,
+)
 from support.hosttree import NEEDS, plan_of
 from support.powercut import NEEDS_CC
 

@@ -12,9 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import emulator
 import pytest
-from kernels import KERNELS, packaged_or_skip
 
 from lowlat.base import process
 from lowlat.measure.run_file import read_run
@@ -24,6 +22,8 @@ from lowlat.report.build import Report
 from lowlat.report.comparison import compare
 from lowlat.report.pair import ComparedFigure
 from support import needs
+from support.guest import emulator
+from support.guest.kernels import KERNELS, packaged_or_skip
 
 pytestmark = pytest.mark.vm
 

@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable
 
-import boots
-import emulator
-import image
 import pytest
-from boots import Guest
-from journey import packages_or_skip
 
 from lowlat.base import process
 from support import needs, procs
 from support.ansible_hosts import Ansible, Played, ansible_or_skip
+from support.guest import boots, emulator, image
+from support.guest.boots import Guest
+from support.guest.journey import packages_or_skip
 
 pytest_plugins = ["support.powercut"]
 pytestmark = [pytest.mark.vm, pytest.mark.proof, pytest.mark.ansible]

@@ -8,9 +8,7 @@ import platform
 from collections import Counter
 from pathlib import Path
 
-import emulator
 import pytest
-from kernels import smoke_kernel_or_skip
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Cpus, Kernel, Machine
@@ -23,6 +21,8 @@ from lowlat.rehearse import kernel, rehearsal, results, vm
 from lowlat.rehearse.arm import PlannedArm
 from lowlat.rehearse.options import RehearseOptions
 from support import needs
+from support.guest import emulator
+from support.guest.kernels import smoke_kernel_or_skip
 
 #: In CPU seconds.
 _LIMIT_S = 400.0

@@ -14,12 +14,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Callable
 
-import boots
-import emulator
-import image
 import pytest
-from boots import Guest
-from journey import Journey, packages_or_skip
+
+from support.guest import boots, emulator, image
+from support.guest.boots import Guest
+from support.guest.journey import Journey, packages_or_skip
 
 pytest_plugins = ["support.powercut"]
 pytestmark = [pytest.mark.vm, pytest.mark.proof]

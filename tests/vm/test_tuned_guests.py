@@ -12,11 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import emulator
-import image
 import pytest
-import results
-from kernels import KERNELS, Packaged, packaged_or_skip
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError
@@ -24,11 +20,12 @@ from lowlat.plan import profile
 from lowlat.rehearse import vm
 from lowlat.rehearse.vm_size import VmSize
 from support import needs
+from support.guest import REPOSITORY, VM, emulator, image, results
+from support.guest.kernels import KERNELS, Packaged, packaged_or_skip
 from support.waits import GUARD_S
 
 pytestmark = pytest.mark.vm
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 PROFILES = tuple(profile.packaged_names())
 
 #: In CPU seconds.
@@ -94,7 +91,7 @@ class TunedGuest:
         packed = process.run(pack, timeout=GUARD_S)
         assert packed.status == 0, packed.stderr
         shutil.rmtree(tree)
-        shutil.copy(Path(__file__).with_name("cycle.py"), folder)
+        shutil.copy(VM / "guest/cycle.py", folder)
         arguments = shlex.join((*(["--more"] if self.more else []), *self.profiles))
         task = _TASK.format(folder=shlex.quote(seen_as), arguments=arguments)
         (folder / "task").write_text(task)

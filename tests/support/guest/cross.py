@@ -7,15 +7,15 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernels import folder
-
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.rehearse import packages
 from support import needs
+from support.guest import REPOSITORY
+from support.guest.kernels import folder
 from support.waits import GUARD_S
 
-SOURCE = Path(__file__).resolve().parents[2] / "measure"
+SOURCE = REPOSITORY / "measure"
 
 #: In seconds, to build or to download.
 _BUILD_S = 300.0

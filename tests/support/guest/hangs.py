@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from typing import Callable
 
-import initramfs
-import results
-from boots import Guest
-from journey import Journey, other_boot
+from support.guest import initramfs, results
+from support.guest.boots import Guest
+from support.guest.journey import Journey, other_boot
 
 Hang = Callable[[Guest, str], dict[str, bytes]]
 

@@ -19,13 +19,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-import emulator
-from kernels import folder
-
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.rehearse import packages
 from support import needs
+from support.guest import VM, emulator
+from support.guest.kernels import folder
 from support.waits import GUARD_S
 
 SUITE = "trixie"
@@ -51,9 +50,9 @@ EXTRAS = {
     "ssh": SSH,
 }
 
-#: The versions of the image's packages, written by `fetch.py --update-locks`.
-LOCK = Path(__file__).with_name("image.lock")
-_HEAD = "# package, version: written by `tests/vm/fetch.py --update-locks`\n"
+#: The versions of the image's packages, written by `make update-locks`.
+LOCK = VM / "image.lock"
+_HEAD = "# package, version: written by `make update-locks`\n"
 
 #: In the guest's initramfs: modules for its disk.
 _MODULES = ("virtio_pci", "virtio_blk", "ext4")
@@ -65,7 +64,7 @@ _LINE = (
     "no_timer_check"
 )
 
-_RECIPE = Path(__file__).with_name("image")
+_RECIPE = VM / "image"
 _TOOLS = {"mmdebstrap": "mmdebstrap", "mke2fs": "e2fsprogs"}
 _SIZE = "4G"
 _MAKE_S = 900.0

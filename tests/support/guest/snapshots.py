@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from boots import FILES, Guest, copy_file
-
 from support import waits
+from support.guest.boots import FILES, Guest, copy_file
 
 _LOOK_S = 0.005
 

@@ -15,12 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import emulator
-import initramfs
-from kernels import KERNELS, busybox_or_skip, packaged_or_skip
-
 from lowlat.base import process
 from support import needs
+from support.guest import emulator, initramfs
+from support.guest.kernels import KERNELS, busybox_or_skip, packaged_or_skip
 from support.powercut import Cutting
 
 _MODULES = ("9p", "9pnet_virtio", "virtio_blk", "overlay", "vfat", "nls_cp437", "nls_ascii")

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boots
-import image
 import pytest
-from journey import Journey, packages_or_skip, task
 
 from lowlat.base.process import find
 from support import powercut
+from support.guest import boots, image
+from support.guest.journey import Journey, packages_or_skip, task
 
 #: The parameters that only a trial has.
 TRIAL = {

@@ -19,11 +19,12 @@ from lowlat.rehearse import packages
 from lowlat.rehearse.kernel import BootableKernel, newest
 from lowlat.rehearse.rehearsal import find_kernel
 from support import needs
+from support.guest import VM
 from support.waits import GUARD_S
 
-#: What each kernel is, written by `fetch.py --update-locks`.
-LOCK = Path(__file__).with_name("kernels.lock")
-_HEAD = "# kernel, suite, package, version, sha256: written by `tests/vm/fetch.py --update-locks`\n"
+#: What each kernel is, written by `make update-locks`.
+LOCK = VM / "kernels.lock"
+_HEAD = "# kernel, suite, package, version, sha256: written by `make update-locks`\n"
 
 #: In seconds, for a kernel's packages.
 _DOWNLOAD_S = 900.0

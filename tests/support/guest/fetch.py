@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Fetch what the booting tests need before their time limits start: kernels and the image.
 
-    python tests/vm/fetch.py [NAME...]
-    python tests/vm/fetch.py --update-locks
+    PYTHONPATH=tests python -m support.guest.fetch [NAME...]
+    PYTHONPATH=tests python -m support.guest.fetch --update-locks
 
 All of it, or what is named: "smoke" is the kernel of `make test`. The exit status is 1 if something
 is missing; all that is missing is named. What the cache has in the pinned version needs no network.
@@ -16,15 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-import alone  # noqa: F401
-import image
-import kernels
 import pytest
-from boots import kept_or_skip
-from cross import jansson_or_skip
-from kernels import LOCKED, busybox_or_skip, packaged_or_skip, smoke_kernel_or_skip
 
 from lowlat.base.errors import LowlatError
+from support.guest import image, kernels
+from support.guest.boots import kept_or_skip
+from support.guest.cross import jansson_or_skip
+from support.guest.kernels import LOCKED, busybox_or_skip, packaged_or_skip, smoke_kernel_or_skip
 
 Part = Callable[[], object]
 

@@ -18,19 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import emulator
-import image
-import kernels
-
 from lowlat.base import process
 from lowlat.base.errors import LowlatError
 from support import needs
+from support.guest import VM, emulator, image, kernels
 from support.waits import GUARD_S
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-
-_HERE = Path(__file__).parent
-_PREPARE = (_HERE / "guest/prepare", _HERE / "guest/run")
+_PREPARE = (VM / "guest/prepare", VM / "guest/run")
 
 #: Debian's firmware, and its initial variables.
 _FIRMWARE = Path("/usr/share/OVMF/OVMF_CODE_4M.fd")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Boot emulated machines and capture each into tests/machines/NAME.txt.
 
-    python tests/vm/capture_machines.py [--list] [--cache DIR] [NAME ...]
+    PYTHONPATH=tests python -m support.guest.capture_machines [--list] [--cache DIR] [NAME ...]
 
 A Debian kernel boots with a busybox initramfs, which copies the files that a probe may read, sends
 them over the console and powers off; ``lowlat-gen capture --root`` makes the archive of that tree.
@@ -25,11 +25,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import alone  # noqa: F401
-
+from support.guest import REPOSITORY
 from support.waits import GUARD_S
 
-MACHINES = Path(__file__).resolve().parents[1] / "machines"
+MACHINES = REPOSITORY / "tests/machines"
 
 SUITE = "trixie"
 MIRROR = os.environ.get("LOWLAT_MIRROR", "http://deb.debian.org/debian")

@@ -14,15 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import emulator
-import initramfs
-from kernels import busybox_or_skip
-
 from lowlat.base.errors import LowlatError
 from lowlat.host import archive
 from lowlat.rehearse.kernel import BootableKernel
+from support.guest import REPOSITORY, emulator, initramfs
+from support.guest.kernels import busybox_or_skip
 
-MACHINES = Path(__file__).resolve().parents[1] / "machines"
+MACHINES = REPOSITORY / "tests/machines"
 
 #: For each architecture, a captured guest with four CPUs.
 CAPTURES = {"amd64": "qemu-x86-4s1c", "arm64": "qemu-arm64-4c"}

@@ -10,13 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import boots
-from boots import Guest
-
 from lowlat.base import process
 from support import needs
-
-_HERE = Path(__file__).parent
+from support.guest import REPOSITORY, VM, boots
+from support.guest.boots import Guest
 
 #: In seconds, to build the packages.
 _BUILD_S = 600.0
@@ -30,7 +27,7 @@ class Journey:
         self.after: dict[str, Guest] = {}
         self.share = folder / "share"
         self.share.mkdir()
-        for file in (_HERE / "guest/steps.py", _HERE / "cycle.py", *packages):
+        for file in (VM / "guest/steps.py", VM / "guest/cycle.py", *packages):
             shutil.copy(file, self.share)
 
     def go(
@@ -76,9 +73,9 @@ def task(name: str, steps: str) -> str:
 @cache
 def packages_or_skip() -> tuple[Path, Path]:
     """The DEBs of this tree: the generator's and the harness's."""
-    folder = boots.REPOSITORY / "build/vm-deb"
+    folder = REPOSITORY / "build/vm-deb"
     # `make test` runs the harness's tests already.
-    argv = ["env", "DEB_BUILD_OPTIONS=nocheck", str(boots.REPOSITORY / "packaging/build-deb")]
+    argv = ["env", "DEB_BUILD_OPTIONS=nocheck", str(REPOSITORY / "packaging/build-deb")]
     ended = process.run([*argv, str(folder)], timeout=_BUILD_S)
     if ended.status == 2:
         needs.absent(ended.stderr.strip())

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import emulator
-import initramfs
-from fat_guest import FatGuest, FatImage
-from kernels import KERNELS, busybox_or_skip, packaged_or_skip
-
 from lowlat.host import archive
 from support import pi_firmware
+from support.guest import REPOSITORY, emulator, initramfs
+from support.guest.fat_guest import FatGuest, FatImage
+from support.guest.kernels import KERNELS, busybox_or_skip, packaged_or_skip
 from support.hosttree import Host, bare
 
 FOLDER = "boot/firmware"
@@ -28,7 +26,7 @@ LINE = "console=serial0,115200 console=tty1 root=PARTUUID=1-02 rootwait quiet"
 IMAGE_MIB = 128
 
 _CONFIG = b"arm_64bit=1\nauto_initramfs=1\ninclude usercfg.txt\n[cm4]\notg_mode=1"
-_MACHINE = Path(__file__).parents[1] / "machines/qemu-arm64-4c.txt"
+_MACHINE = REPOSITORY / "tests/machines/qemu-arm64-4c.txt"
 #: In CPU seconds.
 _LIMIT_S = 300.0
 

@@ -3,7 +3,7 @@
 LOWLAT_DIGEST of what was tested; ``make proofs`` sets both, and a line of another digest counts
 for nothing.
 
-    python tests/vm/results.py PROOF COMMIT FILE TABLE...
+    python tests/support/guest/results.py PROOF COMMIT FILE TABLE...
 
 writes the proof's part of RESULTS.md or POWER_CUTS.md anew.
 """

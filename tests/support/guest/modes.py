@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How often QEMU itself spoils a boot, by how it runs the guest's CPUs.
 
-    python tests/vm/modes.py BOOTS
+    PYTHONPATH=tests python -m support.guest.modes BOOTS
 
 boots the pinned 6.12 with the default profile's line so often each way, two at a time, and prints
 the table of MODES.md.
@@ -20,16 +20,13 @@ from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
-import alone  # noqa: F401
-import emulator
-import matrix
-from kernels import KERNELS, packaged_or_skip
-
 from lowlat.base import process
 from lowlat.base.errors import LowlatError
 from lowlat.rehearse import qemu
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.verify import evidence
+from support.guest import emulator, matrix
+from support.guest.kernels import KERNELS, packaged_or_skip
 from support.waits import GUARD_S
 
 _TOGETHER = 2
