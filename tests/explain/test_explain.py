@@ -67,11 +67,6 @@ def test_another_name_leads_to_the_entry(name: str) -> None:
     assert f"here it is {ALIASES[name]}" in lowlat("plan", "--enable", name).refused()
 
 
-def test_an_unknown_name_gets_the_nearest_one() -> None:
-    assert "did you mean nohz_full?" in lowlat("explain", "nohz_fulll").refused()
-    assert "did you mean hugepages?" in lowlat("explain", "hugepage").refused()
-
-
 def test_irqbalance_is_left_to_itself_and_that_is_said() -> None:
     assert "derives from isolcpus and nohz_full" in " ".join(said("irqbalance").split())
 
@@ -121,8 +116,3 @@ def test_the_reference_has_every_entry_once() -> None:
     for row in rows:
         # The content of a cell must not end the cell.
         assert len(re.findall(r"(?<!\\)\|", row)) in (3, 4), row
-
-
-def test_impossible_combinations_are_refused() -> None:
-    lowlat("explain", "--markdown").refused()
-    lowlat("explain", "--all", "idle").refused()

@@ -114,14 +114,8 @@ def test_the_options_of_plan_hold_for_all(racks: Path) -> None:
     assert answer.status == 1 and len(answer.json()["refused"]) == 4
 
 
-def test_what_cannot_be_is_refused(racks: Path, tmp_path: Path) -> None:
-    assert "no such capture" in fleet(tmp_path / "none*").refused()
-    (tmp_path / "empty").mkdir()
-    assert "no such capture" in fleet(tmp_path / "empty").refused()
-    fleet(racks, "--isolate", "2", "--housekeeping-cores", "2").refused()
+def test_a_plan_for_no_machine_is_a_failure(racks: Path) -> None:
     assert fleet(racks, "--profile", "nosuch").status == 1
-    lowlat("fleet", "plan").refused()
-    lowlat("fleet").refused()
 
 
 @pytest.mark.proof

@@ -145,11 +145,6 @@ def test_a_row_for_each_host(fleet: Fleet, tmp_path: Path) -> None:
     assert {row["verdict"] for row in rows} == {"reduced"}
 
 
-def test_runs_that_cannot_be_paired_are_refused(fleet: Fleet) -> None:
-    fleet.host(None)
-    assert "does not tell its host" in fleet.report().refused()
-
-
 def test_hosts_of_one_side_are_named_or_refused(fleet: Fleet) -> None:
     fleet.host("a")
     fleet.host("b")
@@ -158,14 +153,6 @@ def test_hosts_of_one_side_are_named_or_refused(fleet: Fleet) -> None:
     assert found["missing"] == ["b"] and [host["name"] for host in found["hosts"]] == ["a"]
     del fleet.sides[0][:5]
     assert "no host has runs before and after" in fleet.report().refused()
-
-
-def test_the_options_of_the_other_action_are_refused(fleet: Fleet, tmp_path: Path) -> None:
-    fleet.host("a")
-    fleet.report("--out", tmp_path / "x").refused()
-    fleet.report("--isolate", "2").refused()
-    lowlat("fleet", "report", *fleet.sides[0]).refused()
-    lowlat("fleet", "plan", tmp_path, "--csv", "x").refused()
 
 
 def test_the_page_has_every_host(fleet: Fleet, tmp_path: Path) -> None:

@@ -83,20 +83,3 @@ def test_what_only_tuned_knows_is_refused(host: Path, tmp_path: Path) -> None:
     path = tmp_path / "tuned.conf"
     path.write_text(TUNED.replace("=2-7", "=${f:exec:cpus}").replace("mce=off\ncm", "x=${no}\ncm"))
     assert "only TuneD knows" in lowlat("lint", "--root", host, path).refused()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"kind": "PerformanceProfile"}',
-        '{"kind": "PerformanceProfile", "spec": {"cpu": {"isolated": 3}}}',
-        '{"kind": "PerformanceProfile", "spec": []}',
-        '{"kind": "PerformanceProfile", ',
-        "kind: PerformanceProfile\nspec: [",
-        "kind: PerformanceProfile\n---\nkind: Pod\n",
-    ],
-)
-def test_a_damaged_profile_is_refused(host: Path, tmp_path: Path, text: str) -> None:
-    path = tmp_path / "profile"
-    path.write_text(text)
-    lowlat("lint", "--root", host, path).refused()

@@ -179,14 +179,6 @@ def test_lines_add_up_to_the_run(bench: Bench) -> None:
     assert sum(line["cpus"][0]["noise_ns"] for line in lines) <= run["noise_ns"] * 1.001
 
 
-def test_follow_and_json_on_one_output_are_refused(program: str) -> None:
-    done = subprocess.run(
-        [program, "--follow", "--json"], capture_output=True, text=True, timeout=waits.GUARD_S,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 2 and done.stderr.count("\n") == 1
-
-
 @needs_two_cpus
 def test_bad_input_is_one_line(program: str) -> None:
     for args in (["--cpus=9999"], ["--lines=0"], ["--duration=5"], ["--duration=10ms"]):

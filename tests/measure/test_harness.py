@@ -34,6 +34,7 @@ from support.harness import (
     without,
 )
 from support.ordinary_user import AS_NOBODY, OrdinaryUser
+from support.refusals import Refusal, contents, rows
 
 pytest_plugins = ["support.harness", "support.ordinary_user"]
 pytestmark = needs_two_cpus
@@ -372,32 +373,23 @@ def test_a_detector_that_was_moved_measured_another_cpu(
 
 # Refusals: exit 2, one line, nothing else
 
-# measure/tests/run/test_options.c has every option's own refusals.
 REFUSED = [
-    (["--cpus", "1\n2"], "not a CPU list"),
-    (["--cpus", "x" * 5000], "not a CPU list"),
-    (["--cpus", "8000"], "CPU 8000 is not online"),
-    (["--load-cpus", "8000", "--load", "vm"], "CPU 8000 is not online"),
-    (["--duration", "25h"], "1ms to 24h"),
-    (["--json", "/nonexistent/run.json"], "No such file or directory"),
-    (["--json", "/"], "directory"),
-    (["--events", "/nonexistent/events"], "No such file or directory"),
-    (["--phases", "99"], "open for writing"),
-    (["--unknown"], "unknown option"),
+    *rows(Path(__file__).with_name("harness_refusals.txt")),
+    Refusal("measure", f"--cpus {'x' * 5000}", (), "not a CPU list"),
 ]
 
 
-@pytest.mark.parametrize(("args", "words"), REFUSED, ids=[" ".join(a)[:30] for a, _ in REFUSED])
-def test_refused(harness: Harness, tmp_path: Path, args: list[str], words: str) -> None:
-    done = harness(*SHORT, *args, cwd=tmp_path)
-    assert done.status == 2
-    assert done.out == ""
-    assert done.err.count("\n") == 1
+@pytest.mark.parametrize("row", REFUSED, ids=lambda row: row.command[:30])
+def test_refused(harness: Harness, tmp_path: Path, row: Refusal) -> None:
+    row.make(tmp_path)
+    before = contents(tmp_path)
+    done = harness(*SHORT, *row.argv, cwd=tmp_path)
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
     assert done.err.endswith("\n")
-    assert words in done.err
+    assert row.is_said_in(done.err), done.err
     assert ";" in done.err, "says what to do"
-    assert names(tmp_path) == []
-    assert harness(*SHORT, *args, "--check", cwd=tmp_path) == done
+    assert contents(tmp_path) == before
+    assert harness(*SHORT, *row.argv, "--check", cwd=tmp_path) == done
 
 
 def test_check_prints_the_cpus_of_a_run_and_starts_nothing(bench: Bench) -> None:
@@ -412,13 +404,6 @@ def test_check_prints_the_cpus_of_a_run_and_starts_nothing(bench: Bench) -> None
     assert rest.startswith(f"rest: {first}")
     assert not bench.json.exists()
     assert names(bench.scratch) == []
-
-
-def test_refused_leaves_the_old_file(harness: Harness, tmp_path: Path) -> None:
-    target = tmp_path / "run.json"
-    target.write_text("old")
-    assert harness("--json", str(target), "--events", "/nonexistent/x").status == 2
-    assert target.read_text() == "old"
 
 
 def test_no_cpu_left(harness: Harness) -> None:

@@ -87,23 +87,6 @@ def test_a_descriptor_is_written_where_it_leads(program: str, tmp_path: Path) ->
         assert names(tmp_path) == ["run.json"]
 
 
-def test_a_link_to_a_device_is_refused(harness: Harness, tmp_path: Path) -> None:
-    link = tmp_path / "link"
-    link.symlink_to("/dev/null")
-    done = harness(*SHORT, "--json", str(link))
-    assert (done.status, done.out) == (2, "")
-    assert len(done.err.splitlines()) == 1
-    assert link.is_symlink()
-
-
-def test_one_file_is_not_two(harness: Harness, tmp_path: Path) -> None:
-    run, again = str(tmp_path / "same"), f"{tmp_path}/./same"
-    done = harness(*SHORT, "--json", run, "--events", again)
-    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert "the same file" in done.err
-    assert names(tmp_path) == []
-
-
 def test_a_full_disk_is_said(harness: Harness) -> None:
     done = harness(*SHORT, "--json", "/dev/full")
     assert done.status == 1
@@ -256,21 +239,6 @@ def test_a_capture_that_cannot_be_whole_leaves_nothing(bench: Bench, small: Path
 
 
 @pytest.mark.parametrize("slash", ["", "/", "//"])
-def test_a_capture_goes_into_no_link(harness: Harness, tmp_path: Path, slash: str) -> None:
-    folder, link = tmp_path / "folder", tmp_path / "link"
-    folder.mkdir()
-    link.symlink_to(folder)
-    done = harness(*SHORT, "--capture", f"{link}{slash}")
-    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert "a symbolic link; name the folder itself" in done.err
-    assert harness(*SHORT, "--capture", f"{folder}{slash}").status in (0, 1)
-    assert "capture.json" in names(folder)
-
-
-def test_the_folder_of_a_capture_has_to_be_there(harness: Harness, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    for name, why in {"none": "there is no such folder", "file": "Not a directory"}.items():
-        done = harness(*SHORT, "--capture", str(tmp_path / name))
-        assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-        assert why in done.err
-        assert ";" in done.err, "says what to do"
+def test_a_capture_goes_into_its_folder(harness: Harness, tmp_path: Path, slash: str) -> None:
+    assert harness(*SHORT, "--capture", f"{tmp_path}{slash}").status in (0, 1)
+    assert "capture.json" in names(tmp_path)

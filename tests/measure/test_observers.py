@@ -241,25 +241,6 @@ def test_switches_that_are_not_permitted_are_said_and_done_without(bench: Bench)
     assert json.loads((folder / "capture.json").read_text())["observer"] == "none"
 
 
-def test_another_observer_is_refused(program: str) -> None:
-    done = subprocess.run(
-        [program, "--observer=eye"], capture_output=True, text=True, timeout=GUARD_S, check=False
-    )
-    assert done.returncode == 2
-    assert "use auto, trace or switches" in done.stderr and done.stderr.count("\n") == 1
-
-
-@needs_two_cpus
-def test_a_folder_with_a_capture_is_refused(program: str, tmp_path: Path) -> None:
-    (tmp_path / "capture.json").write_text("{}")
-    done = subprocess.run(
-        [program, "--duration=10ms", f"--capture={tmp_path}"],
-        capture_output=True, text=True, timeout=GUARD_S, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert "holds a capture already" in done.stderr and done.stderr.count("\n") == 1
-
-
 @needs_root
 @needs_two_cpus
 @pytest.mark.root

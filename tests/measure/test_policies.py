@@ -37,14 +37,6 @@ def test_each_policy_gets_its_label_and_files() -> None:
     assert (deadline.label, deadline.out, deadline.events) == ("a-deadline5ms-10ms", None, None)
 
 
-@pytest.mark.parametrize(
-    "policy", ["", "other,", ",fifo:1", "other,other", "rr:", "other,fifo", "other\n"]
-)
-def test_a_list_that_is_none_is_refused(policy: str) -> None:
-    with pytest.raises(Refused, match="is no scheduling policy, or named twice"):
-        list(MeasureOptions(label="stock", policy=policy).set_ups())
-
-
 def test_one_command_measures_them_all(
     stage: MeasureStage, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -78,22 +78,6 @@ def test_under_emulation_there_is_none(bench: Bench) -> None:
     assert done.said("--wakeup was left out")
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["--wakeup", "49us"], "50us to 1s"),
-        (["--wakeup=2"], "not a time"),
-        (["--work", "all", "--work-alone", "--work-mixed"], "needs all CPUs at once"),
-        (["--work-mixed"], "--work-mixed: there is no work; add --work all"),
-        (["--work-alone"], "--work-alone: there is no work; add --work all"),
-    ],
-)
-def test_what_is_refused(bench: Bench, words: list[str], text: str) -> None:
-    done = bench.call(*QUICK, *words)
-    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert text in done.err
-
-
 @pytest.mark.root
 @needs_root
 def test_cyclictest_gets_the_same_policy(bench: Bench) -> None:

@@ -74,22 +74,6 @@ def test_a_run_that_was_stopped_works_on(bench: Bench) -> None:
     assert work["samples"] * work["mean_ns"] > 1e9, "of 2 s"
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["--work", "sleep"], "'sleep' is unknown; use all, or some of usleep"),
-        (["--work", "kill,,usleep"], "'' is unknown"),
-        (["--second-opinion", "hwlat"], "'hwlat' is unknown; use all, or some of oslat"),
-        (["--throughput", "0"], "from 1 to 1000"),
-        (["--throughput=x"], "from 1 to 1000"),
-    ],
-)
-def test_names_and_numbers_are_checked(bench: Bench, words: list[str], text: str) -> None:
-    done = bench.call(*QUICK, *words)
-    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert text in done.err
-
-
 #: Run n of a part does 100 n a second; the second part does 7 more.
 MATRIX = f"""part=0; case "$*" in *load-1.yaml*) part=1; esac
 echo >>$HOME/$part; rate=$(($(wc -l <$HOME/$part) * 100 + part * 7))

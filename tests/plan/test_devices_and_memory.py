@@ -56,22 +56,6 @@ def test_huge_pages_lie_on_the_nodes_of_the_work(
     }
 
 
-@pytest.mark.parametrize(
-    ("asked", "why"),
-    [
-        ("hugepages=1G:7@0", "80 percent of the 8192 MiB of node 0"),
-        ("hugepages=1G:7", "80 percent of the 8192 MiB of node 0"),
-        ("hugepages=1G:1@2", "no memory node 2"),
-        ("hugepages", "hugepages=SIZE:N"),
-        ("hugepages=4", "is not possible"),
-        ("hugepages=1G:1@0 x", "is not possible"),
-    ],
-)
-def test_huge_pages_that_cannot_be(asked: str, why: str, tmp_path: Path) -> None:
-    root = write_tree(tmp_path, two_nodes())
-    assert why in lowlat("plan", "--root", root, "--enable", asked).refused()
-
-
 def test_huge_pages_are_set_and_given_back(tmp_path: Path) -> None:
     pages = f"{NODE}/node1/hugepages/hugepages-2048kB/nr_hugepages"
     root = write_tree(tmp_path, {**two_nodes(), pages: "3\n"})

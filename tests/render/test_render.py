@@ -77,14 +77,6 @@ def test_rendering_again_replaces(out: Path, host: Path) -> None:
     assert not [path for path in out.parent.iterdir() if path.name.startswith(".")]
 
 
-def test_an_unwritable_folder_is_refused_and_nothing_is_left(tmp_path: Path, host: Path) -> None:
-    (tmp_path / "file").write_text("")
-    lowlat("render", "--root", host, "--out", tmp_path / "file").refused()
-    lowlat("render", "--root", host, "--out", tmp_path / "file" / "below").refused()
-    lowlat("render", "--root", host, "--out", "/proc/lowlat").refused()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "host"]
-
-
 @ROOT_ONLY
 def test_a_read_only_file_system_is_refused(tmp_path: Path, host: Path) -> None:
     script = f'mount -t tmpfs -o ro none "$1" && exec {SHELL_GEN} render --root "$2" --out "$1/out"'
@@ -103,14 +95,12 @@ def test_a_read_only_file_system_is_refused(tmp_path: Path, host: Path) -> None:
 # -------------------------------------------------------------------- cpus
 
 
-def test_cpus_prints_the_bare_list(tmp_path: Path, host: Path) -> None:
+def test_cpus_prints_the_bare_list(host: Path) -> None:
     assert lowlat("cpus", "isolated", "--root", host).out == "1-3\n"
     assert lowlat("cpus", "housekeeping", "--root", host).out == "0\n"
     (host / CPU / "isolated").write_text("2-3\n")
     assert lowlat("cpus", "isolated", "--root", host).out == "2-3\n"
     assert lowlat("cpus", "housekeeping", "--root", host).out == "0-1\n"
-    one = write_tree(tmp_path / "one", machine(cpus=1))
-    lowlat("cpus", "isolated", "--root", one).refused()
 
 
 def test_cpus_follows_the_applied_plan_in_a_boot_of_ours(host: Path, out: Path) -> None:
@@ -138,11 +128,6 @@ def test_what_could_only_be_half_replaced_is_refused_before_anything_is(
     (tmp_path / "linked/etc").symlink_to(tmp_path / "elsewhere")
     lowlat(*again, tmp_path / "linked").refused()
     assert not list((tmp_path / "elsewhere").iterdir())
-
-
-@pytest.mark.parametrize("out", ["", "/", "/../"])
-def test_this_machines_own_tree_is_refused(host: Path, out: str) -> None:
-    lowlat("render", "--root", host, "--out", out).refused()
 
 
 def test_the_umask_does_not_hide_the_files(tmp_path: Path, host: Path) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from lowlat.base.errors import Refused
 from support.runs import AFTER, BEFORE, ReportBench, arm, cpu_run, document, endpoint
 
 
@@ -154,18 +153,6 @@ def test_the_figures_of_one_arm_as_a_table_for_programs(bench: ReportBench) -> N
     header, *rows = table.read_text().splitlines()
     assert header == "arm,name,unit,cpu,value"
     assert "quiet,noise_ppm,ppm,2,1200" in {row.removesuffix(".0") for row in rows}
-
-
-@pytest.mark.parametrize("words", [[], ["--against", "after.json"], ["--require", "noise_ppm>=2"]])
-def test_without_a_run_it_says_which_are_missing(bench: ReportBench, words: list[str]) -> None:
-    with pytest.raises(Refused, match="^report: the runs are missing"):
-        bench.call(*words)
-
-
-@pytest.mark.parametrize("words", [["--require", "noise_ppm>=2"]])
-def test_what_takes_two_arms_is_refused(bench: ReportBench, words: list[str]) -> None:
-    with pytest.raises(Refused, match=f"{words[0]}: two sets of runs are needed"):
-        bench.call(*bench.runs("x", traced("quiet")), *words)
 
 
 def test_causes_are_in_every_form_of_a_comparison(bench: ReportBench) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from lowlat.base.errors import Refused, Unmet
 from support import needs
-from support.runs import AFTER, BEFORE, SMALLEST, ReportBench, arm, document, endpoint
+from support.runs import AFTER, BEFORE, SMALLEST, ReportBench, arm, endpoint
 
 needs.module("scipy", "the extra `report` is not installed")
 
@@ -170,13 +170,6 @@ def test_a_gate_for_an_arm_takes_the_low_end_of_its_interval(bench: ReportBench)
     assert bench.call(*arms(bench, "--require", gate))[0] == 0
     with pytest.raises(Unmet, match="poll: interrupts_per_s>=.*, measured 19.*, at least 18"):
         bench.call(*arms(bench, "--require", f"poll:interrupts_per_s>={low + 0.01:.2f}"))
-
-
-@pytest.mark.parametrize("name", ["after", "before", "a b", "", "x" * 65])
-def test_a_bad_name_of_an_arm(bench: ReportBench, name: str) -> None:
-    (file,) = bench.runs("b", document("s", 4.0))
-    with pytest.raises(Refused, match="not a name of its own"):
-        bench.call(file, "--against", file, "--arm", name, file)
 
 
 def test_an_arm_that_cannot_be_compared_fails_alone(bench: ReportBench) -> None:

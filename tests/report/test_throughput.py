@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lowlat.base.errors import Refused, Unmet
+from lowlat.base.errors import Unmet
 from support.runs import AFTER, BEFORE, ReportBench, arm, document
 
 MATRIX = (Path(__file__).parents[1] / "data/tools/stress-ng-0.15.06-matrix.yaml").read_text()
@@ -115,20 +115,3 @@ def test_under_emulation_no_throughput_is_claimed(bench: ReportBench) -> None:
     assert json.loads(bench.call(*files, "--json")[1])["throughput"] is None
     with pytest.raises(Unmet, match="throughput_loss<=5%, but time means nothing under emulation"):
         bench.call(*files, "--require", "throughput_loss<=5%")
-
-
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        ("throughput_loss<=5", "not of the form"),
-        ("throughput_loss>=5%", "not of the form"),
-        ("throughput_loss<=500%", "not of the form"),
-        ("other:throughput_loss<=5%", "no arm 'other'"),
-        ("throughput_loss<=5%", "the throughput of 'tuned' is not known"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(bench: ReportBench, words: str, why: str) -> None:
-    runs = [*bench.runs("b", *arm("stock", BEFORE)), "--against"]
-    runs += bench.runs("a", *arm("tuned", AFTER, first=1))
-    with pytest.raises(Refused, match=why):
-        bench.call(*runs, "--require", words)

@@ -64,10 +64,6 @@ def test_a_verb_that_cannot_work_is_a_finding(tmp_path: Path) -> None:
     assert lowlat("doctor", "explain").status == 0
 
 
-def test_a_verb_that_does_not_exist_is_refused() -> None:
-    assert "'frobnicate'" in lowlat("doctor", "frobnicate").refused()
-
-
 @pytest.mark.parametrize(("file", "place"), [("apt.txt", 0), ("dnf.txt", 1)])
 def test_packages_are_those_that_make_setup_installs(file: str, place: int) -> None:
     rows = (line.split() for line in (DEPENDENCIES / file).read_text().splitlines())

@@ -71,11 +71,6 @@ def tree(tmp_path: Path, *, isolated: str = "2-3", **files: str) -> Path:
 # ------------------------------------------------------------------ it runs
 
 
-def test_no_program_is_refused() -> None:
-    for words in ((), ("--",), ("--", "")):
-        assert "no program given" in lowlat("run", "--cpus", LAST, *words).refused()
-
-
 def test_the_program_runs_there_and_has_its_output_for_itself() -> None:
     done = run("--cpus", LAST, "--", "grep", "Cpus_allowed_list", "/proc/self/status")
     assert (done.returncode, done.stderr) == (0, "")
@@ -254,31 +249,6 @@ def test_a_policy_that_is_not_allowed_is_refused(ordinary_user: OrdinaryUser) ->
 
 
 # --------------------------------------------------------- what it refuses
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        (),
-        ("--cpus", "4096", "--", "true"),
-        ("--cpus", "", "--", "true"),
-        ("--cpus", "1;reboot", "--", "true"),
-        ("--policy", "rr:3", "--", "true"),
-        ("--policy", "fifo:0", "--", "true"),
-        ("--policy", "fifo:100", "--", "true"),
-        ("--policy", "fifo:", "--", "true"),
-        ("--root", MACHINE, "--", "true"),
-        ("--systemd-drop-in", "--", "true"),
-        ("--systemd-drop-in", "--one-per-thread"),
-        ("--systemd-drop-in", "--task-isolation"),
-        ("--root", MACHINE, "--dry-run", "--policy", "idle", "--", "true"),
-    ],
-)
-def test_what_is_refused(words: tuple[object, ...]) -> None:
-    done = run(*words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("lowlat-gen: ")
-    assert done.stderr.count("\n") == 1
 
 
 # ------------------------------------------------------- what it tells before

@@ -402,11 +402,6 @@ def test_a_boot_without_any_of_it_misses_the_boot_half(host: Path) -> None:
     assert found["workqueue.cpumask"]["state"] == "effective"
 
 
-def test_without_any_plan_there_is_nothing_to_verify(tmp_path: Path) -> None:
-    root = write_tree(tmp_path, machine())
-    assert "no plan is applied" in lowlat("verify", "--root", root).refused()
-
-
 # ---------------------------------------------------------------------- the tick
 
 

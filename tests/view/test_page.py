@@ -460,33 +460,6 @@ def test_programs_read_what_is_printed_undisturbed(desk: Desk) -> None:
     assert f"Page: {page}" in desk.call(*words, "--html", page)[1].splitlines()
 
 
-@pytest.mark.parametrize("option", ["--html", "--csv"])
-def test_a_file_that_cannot_be_written_is_refused(desk: Desk, option: str) -> None:
-    words = sample_runs.arms(desk.folder, boots=1)
-    status, out, err = desk.call(*words, option, str(desk.folder / "none" / "file"))
-    assert (status, out) == (2, "")
-    assert err.startswith(f"lowlat-gen: {option} ")
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--open", "--json"),
-        ("--open", "--markdown"),
-        ("--plan", "plan.json"),
-        ("--html", "page.html", "--plan", "missing.json"),
-    ],
-)
-def test_options_that_contradict_each_other_are_refused(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
-) -> None:
-    runs = sample_runs.arms(desk.folder, boots=1)
-    monkeypatch.chdir(desk.folder)
-    status, out, err = desk.call(*runs, *words)
-    assert (status, out) == (2, "")
-    assert len(err.splitlines()) == 1
-
-
 # Showing it
 
 
@@ -571,10 +544,3 @@ def test_one_run_under_emulation_has_a_page_without_durations(desk: Desk) -> Non
     page = desk.page(run)
     assert "NOT VALID" in page.text
     assert "longest gap" not in page.text and "Noise" not in page.text
-
-
-@pytest.mark.parametrize("words", [("--require", "noise_ppm>=2")])
-def test_a_page_of_one_arm_takes_nothing_that_compares(desk: Desk, words: tuple[str, ...]) -> None:
-    (run,) = sample_runs.write(desk.folder, "stock", 1, sample_runs.STOCK, seconds=1.0)
-    status, out, err = desk.call(run, "--html", str(desk.folder / "page.html"), *words)
-    assert (status, out) == (2, "") and "two sets of runs are needed" in err
