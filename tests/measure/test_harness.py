@@ -17,14 +17,12 @@ import pytest
 from support import needs, waits
 from support.harness import (
     ISOLATING_KERNEL,
-    METRICS,
-    OPTIONS,
     SHORT,
-    VERSION,
     WAITS,
     Bench,
     Harness,
     Result,
+    metrics,
     names,
     needs_notification,
     needs_root,
@@ -339,8 +337,7 @@ def test_a_kernel_without_sched_setattr_has_the_default_policy(bench: Bench) -> 
 
 def test_a_cpuset_is_all_there_is(bench: Bench, cpuset: tuple[int, Path]) -> None:
     cpu, processes = cpuset
-    bench.play("stress-ng", VERSION.format(options=OPTIONS) + METRICS.format(name="timer", rate=1)
-               + WAITS)  # fmt: skip
+    bench.play("stress-ng", metrics("timer") + WAITS)
 
     def call(*words: str) -> Result:
         return bench.call(*SHORT, *words, preexec_fn=lambda: processes.write_text("0") and None)
@@ -434,6 +431,8 @@ def test_a_deadline_bound_to_one_cpu_of_a_domain_is_refused(harness: Harness) ->
         ([], ["--policy", "fifo:1"], "LimitRTPRIO"),
         ([], ["--policy", "deadline:5ms/10ms"], "not permitted"),
         ([], ["--json", "/run.json"], "Permission denied"),
+        ([], ["--load", "oom"], "use --load vm"),
+        ([], ["--load", "major-faults"], "use --load files"),
         (["nice", "-n", "5"], [], "may not leave nice 5"),
     ],
 )
@@ -444,5 +443,5 @@ def test_no_permission(
         [*before, ordinary_user.measure, *SHORT, *words],
         capture_output=True, text=True, timeout=waits.GUARD_S, check=False, **AS_NOBODY,
     )  # fmt: skip
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert why in done.stderr

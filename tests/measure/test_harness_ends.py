@@ -9,15 +9,14 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 
 import pytest
 
 from support import needs, procs, waits
+from support.cli import GEN
 from support.harness import (
-    HELP,
-    OPTIONS,
-    VERSION,
+    QUICK,
+    SHORT,
     WAITS,
     Bench,
     Run,
@@ -30,8 +29,6 @@ from support.harness import (
 
 pytest_plugins = ["support.harness"]
 pytestmark = needs_two_cpus
-
-QUICK = ("--duration", "300ms", "--warmup", "0s")
 
 
 LONG = ("--duration", "60s", "--warmup", "0s", "--no-oslat")
@@ -73,11 +70,11 @@ def test_killed_harness_leaves_nothing(bench: Bench, running: Run) -> None:
 
 
 def test_a_killed_lowlat_gen_takes_the_run_and_its_load_along(bench: Bench) -> None:
-    bench.play("stress-ng", VERSION.format(options=OPTIONS) + WAITS)
+    bench.play("stress-ng", WAITS)
     words = ("--label", "killed", "--out", str(bench.json), *LONG, "--load", "timers")
     env = {**os.environ, "PATH": f"{bench.folder / 'bin'}:{os.environ['PATH']}"}
     env.update(TMPDIR=str(bench.scratch), XDG_STATE_HOME=str(bench.folder))
-    argv = [sys.executable, "-m", "lowlat", "measure", *words, "--warmup", "60s"]
+    argv = [*GEN, "measure", *words, "--warmup", "60s"]
     with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE) as gen:
         needed = {"lowlat-measure", "stress-ng"}
         waits.until(lambda: needed <= set(map(procs.name, procs.children(gen.pid))))
@@ -115,7 +112,7 @@ def test_a_killed_harness_takes_its_memory_group_along(bench: Bench) -> None:
 
 def test_the_folder_of_a_run_killed_without_a_child_goes_with_the_next(bench: Bench) -> None:
     # A run that times work or asks oslat has a folder before it has a child.
-    bench.play("oslat", HELP)
+    bench.play("oslat", "")
     killed, living = bench.start(*LONG[:4]), bench.start(*LONG[:4])
     for run in (killed, living):
         waits.phase(run.phases, "ready")
@@ -151,7 +148,7 @@ def test_an_ignored_signal_is_nohup_s_or_a_script_s(
 
 
 def test_ignored_children_are_waited_for(bench: Bench) -> None:
-    bench.play("oslat", HELP + "echo 'Core: 1'\n")
+    bench.play("oslat", "echo 'Core: 1'")
     done = bench.call(
         *QUICK, "--oslat", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     )
@@ -159,7 +156,7 @@ def test_ignored_children_are_waited_for(bench: Bench) -> None:
 
 
 def test_a_child_that_could_not_be_watched_is_not_started(bench: Bench) -> None:
-    bench.play("oslat", HELP + "echo 'Core: 1'\n")
+    bench.play("oslat", "echo 'Core: 1'")
     done = bench.call(*QUICK, "--oslat", preexec_fn=without("signalfd4", errno.EMFILE))
     assert (done.status, done.run["complete"]) == (1, False)
     assert done.said("oslat could not be started (Too many open files)"), done.run["problems"]
@@ -170,7 +167,7 @@ def test_a_lower_limit_of_files_is_kept(bench: Bench) -> None:
         ctypes.CDLL(None).prctl(24, 24, 0, 0, 0)  # without CAP_SYS_RESOURCE, as a user
         resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 20, 8 << 20))
 
-    bench.play("oslat", HELP + "ulimit -f\n")
+    bench.play("oslat", "ulimit -f")
     done = bench.call(*QUICK, "--oslat", preexec_fn=limit)
     assert done.status == 0, done.run["problems"]
     assert int(done.run["oslat"]["output"]) * 512 == 8 << 20
@@ -179,7 +176,7 @@ def test_a_lower_limit_of_files_is_kept(bench: Bench) -> None:
 def test_a_program_that_cannot_be_killed_costs_no_run(bench: Bench) -> None:
     """A tracer that does not wait for the process keeps it from ending, as a broken disk would."""
     bench.env["HOME"] = str(bench.folder)
-    bench.play("oslat", HELP + "echo $$ >$HOME/pid; mv $HOME/pid $HOME/mark; exec sleep 60\n")
+    bench.play("oslat", "echo $$ >$HOME/pid; mv $HOME/pid $HOME/mark; exec sleep 60")
     run = bench.start(*QUICK, "--oslat", "--json", str(bench.json))
     waits.until((bench.folder / "mark").exists)
     stuck = int((bench.folder / "mark").read_text())
@@ -195,48 +192,42 @@ def test_a_program_that_cannot_be_killed_costs_no_run(bench: Bench) -> None:
     assert (done.status, done.err, done.run["complete"]) == (130, "", False)
 
 
-# SIGINT in every phase: (the options, which program is played, "": stress-ng, what it does, and the
-# phase)
+# SIGINT in every phase: the options, what is played, and the phase
 
 MARK = "touch $HOME/mark\n"
 DEAF = "trap 'touch $HOME/mark' INT; trap '' TERM; touch $HOME/deaf; while :; do sleep 0.05; done\n"
 SLEEPS = MARK + "exec sleep 60\n"
 WARM = ("--warmup", "60s", "--no-oslat", "--load", "timers")
 WORK = ("--duration", "2s", "--warmup", "0s", "--no-oslat", "--work", "all")
-CROSSED = (*QUICK, "--no-oslat", "--second-opinion", "cyclictest")
-PHASES: dict[str, tuple[tuple[str, ...], str, str, str]] = {
-    "asking stress-ng": (
-        (*LONG, "--load", "timers"),
-        "stress-ng",
-        MARK + "sleep 1; exit 1\n",
-        "ready",
-    ),
-    "warm-up": (WARM, "", WAITS, "warm-up"),
-    "measuring": ((*LONG, "--load", "timers"), "", WAITS, "measuring"),
-    "work": (WORK, "", "", "work"),
-    "oslat": ((*QUICK, "--oslat"), "oslat", HELP + SLEEPS, "oslat"),
-    "deaf oslat": ((*QUICK, "--oslat"), "oslat", HELP + MARK + DEAF, "oslat"),
-    "cyclictest": (CROSSED, "cyclictest", HELP + SLEEPS, "cyclictest"),
-    "throughput": ((*QUICK, "--no-oslat", "--throughput"), "", SLEEPS, "throughput"),
+CROSSED = (*SHORT, "--second-opinion", "cyclictest")
+LOADED = (*LONG, "--load", "timers")
+PHASES: dict[str, tuple[tuple[str, ...], dict[str, str], str]] = {
+    "asking stress-ng": (LOADED, {"stress-ng": f"#!/bin/sh\n{MARK}sleep 1; exit 1"}, "ready"),
+    "warm-up": (WARM, {"stress-ng": WAITS}, "warm-up"),
+    "measuring": (LOADED, {"stress-ng": WAITS}, "measuring"),
+    "work": (WORK, {}, "work"),
+    "oslat": ((*QUICK, "--oslat"), {"oslat": SLEEPS}, "oslat"),
+    "deaf oslat": ((*QUICK, "--oslat"), {"oslat": MARK + DEAF}, "oslat"),
+    "cyclictest": (CROSSED, {"cyclictest": SLEEPS}, "cyclictest"),
+    "throughput": ((*SHORT, "--throughput"), {"stress-ng": SLEEPS}, "throughput"),
 }
 
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_signal_in_any_phase_leaves_a_result(bench: Bench, phase: str) -> None:
-    words, name, script, told = PHASES[phase]
+    words, played, told = PHASES[phase]
     bench.env["HOME"] = str(bench.folder)
-    if script:
-        head = "" if name else VERSION.format(options=OPTIONS)
-        bench.play(name or "stress-ng", head + script)
+    for program, script in played.items():
+        bench.play(program, script)
     run = bench.start(*words, "--json", str(bench.json))
     waits.phase(run.phases, told)
-    if "mark" in script:
+    if any(MARK in script for script in played.values()):
         waits.until((bench.folder / "mark").exists)
     interrupt(bench, run)
 
 
 def test_a_signal_while_a_deaf_load_is_ended_leaves_a_result(bench: Bench) -> None:
-    bench.play("stress-ng", VERSION.format(options=OPTIONS) + DEAF)
+    bench.play("stress-ng", DEAF)
     run = bench.lingering("--load", "timers")
     waits.until((bench.folder / "deaf").exists)
     bench.go()

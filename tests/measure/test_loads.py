@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The loads of lowlat-measure, and the result of a run when stress-ng misbehaves: the JSON exists,
-with ``complete`` false and the reason."""
+"""The loads of lowlat-measure."""
 
 from __future__ import annotations
 
@@ -19,28 +18,24 @@ import pytest
 from lowlat.measure.run_file import read_run
 from lowlat.report.arm import Arm
 from lowlat.report.description import describe
-from support import needs, procs, waits
+from support import needs, procs
 from support.harness import (
-    HELP,
-    METRICS,
+    ANSWERS,
     OPTIONS,
     SHORT,
-    VERSION,
     WAITS,
     Bench,
     Harness,
+    metrics,
     needs_root,
     needs_stress,
     needs_two_cpus,
     option,
     ran_for,
 )
-from support.ordinary_user import AS_NOBODY, OrdinaryUser
 
 pytest_plugins = ["support.harness", "support.ordinary_user"]
 pytestmark = needs_two_cpus
-
-QUICK = ("--duration", "300ms", "--warmup", "0s")
 
 
 # Scenarios
@@ -49,7 +44,7 @@ QUICK = ("--duration", "300ms", "--warmup", "0s")
 @needs_stress
 @pytest.mark.parametrize("scenario", ["ipi", "files", "network"])
 def test_scenarios_run_to_the_end(bench: Bench, scenario: str) -> None:
-    done = bench.call(*QUICK, "--no-oslat", "--load", scenario)
+    done = bench.call(*SHORT, "--load", scenario)
     (load,) = done.run["loads"]
     assert done.run["complete"], done.run["problems"]
     assert (load["scenario"], load["exit"]) == (scenario, 0)
@@ -59,7 +54,7 @@ def test_scenarios_run_to_the_end(bench: Bench, scenario: str) -> None:
 
 @needs_stress
 def test_files_are_bounded_and_on_the_disk_named(bench: Bench) -> None:
-    done = bench.call(*QUICK, "--no-oslat", "--load", "files")
+    done = bench.call(*SHORT, "--load", "files")
     command = done.run["loads"][0]["command"]
     assert 0 < int(option(command, "--hdd-bytes") or 0) <= 256 << 20
     in_memory = subprocess.run(
@@ -70,12 +65,12 @@ def test_files_are_bounded_and_on_the_disk_named(bench: Bench) -> None:
 
 @needs_stress
 def test_an_idle_load_is_none(bench: Bench) -> None:
-    assert bench.call(*QUICK, "--no-oslat", "--load", "idle").run["loads"] == []
+    assert bench.call(*SHORT, "--load", "idle").run["loads"] == []
 
 
 @needs_stress
 def test_the_load_may_run_everywhere(bench: Bench) -> None:
-    done = bench.call(*QUICK, "--no-oslat", "--load", "timers", "--load-cpus", "all")
+    done = bench.call(*SHORT, "--load", "timers", "--load-cpus", "all")
     online = Path("/sys/devices/system/cpu/online").read_text().strip()
     assert [load["cpus"] for load in done.run["loads"]] == [online]
     assert done.said("is measured and carries the load")
@@ -110,30 +105,6 @@ def _left_groups() -> set[Path]:
     found = (Path(folder, name) for folder, names, _ in os.walk("/sys/fs/cgroup") for name in names)
     ours = (group for group in found if group.name.startswith("lowlat-measure."))
     return {group for group in ours if not procs.state(int(group.suffix[1:]))}
-
-
-@needs_root
-@pytest.mark.root
-@pytest.mark.parametrize(("scenario", "instead"), [("oom", "vm"), ("major-faults", "files")])
-def test_what_needs_a_memory_group_is_refused_without(
-    ordinary_user: OrdinaryUser, scenario: str, instead: str
-) -> None:
-    done = subprocess.run(
-        [ordinary_user.measure, *QUICK, "--no-oslat", "--load", scenario, "--json"],
-        capture_output=True, text=True, timeout=waits.GUARD_S, check=False, **AS_NOBODY,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "cgroup" in done.stderr
-    assert f"use --load {instead}" in done.stderr
-
-
-@needs_root
-@pytest.mark.root
-def test_major_faults_in_memory_are_refused(bench: Bench, small: Path) -> None:
-    bench.env["TMPDIR"] = str(small)
-    done = bench.call(*QUICK, "--no-oslat", "--load", "major-faults")
-    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert "its files would lie in memory" in done.err
 
 
 @needs_stress
@@ -196,20 +167,19 @@ def test_major_faults_are_found(bench: Bench) -> None:
 @needs.program("taskset", "util-linux")
 def test_a_load_cannot_move_onto_a_measured_cpu(bench: Bench) -> None:
     """tlb-shootdown of stress-ng 0.19 attempts this."""
-    script = "taskset -p -c 1 $$\n" + METRICS.format(name="timer", rate=1.0) + WAITS
-    bench.play("stress-ng", VERSION.format(options=OPTIONS) + script)
-    words = (*QUICK, "--no-oslat", "--cpus", "1", "--load", "timers")
+    script = "taskset -p -c 1 $$\n" + metrics("timer") + WAITS
+    bench.play("stress-ng", script)
+    words = (*SHORT, "--cpus", "1", "--load", "timers")
     assert "failed to set" in bench.call(*words).run["loads"][0]["log"]
     everywhere = bench.call(*words, "--load-cpus", "all").run["loads"][0]["log"]
     assert "new affinity list: 1" in everywhere
 
 
 def test_ports_in_use_are_left_alone(bench: Bench) -> None:
-    script = VERSION + METRICS.format(name="sock", rate=1.0) + WAITS
-    bench.play("stress-ng", script.format(options=OPTIONS))
+    bench.play("stress-ng", metrics("sock") + WAITS)
 
     def ports() -> tuple[int, int]:
-        command = bench.call(*QUICK, "--no-oslat", "--load", "network").run["loads"][0]["command"]
+        command = bench.call(*SHORT, "--load", "network").run["loads"][0]["command"]
         return int(option(command, "--sock-port") or 0), int(option(command, "--udp-port") or 0)
 
     def beside_a_server() -> tuple[int, tuple[int, int]]:
@@ -234,13 +204,13 @@ def _enter_own_network() -> None:
 
 
 def test_options_that_a_version_lacks_are_not_given(bench: Bench) -> None:
-    script = VERSION + METRICS.format(name="sock", rate=1.0) + WAITS
-    bench.play("stress-ng", script.format(options=OPTIONS))
-    command = bench.call(*QUICK, "--no-oslat", "--load", "network").run["loads"][0]["command"]
+    bench.play("stress-ng", metrics("sock") + WAITS)
+    command = bench.call(*SHORT, "--load", "network").run["loads"][0]["command"]
     assert "--oom-avoid" in command
     assert "--udp" in command
-    bench.play("stress-ng", script.format(options="--sock --udp-flood --oom-avoid-bytes"))
-    done = bench.call(*QUICK, "--no-oslat", "--load", "network")
+    older = ANSWERS["stress-ng"].replace(OPTIONS, "--sock --udp-flood --oom-avoid-bytes")
+    bench.play("stress-ng", f"#!/bin/sh\n{older}{metrics('sock')}{WAITS}")
+    done = bench.call(*SHORT, "--load", "network")
     command = done.run["loads"][0]["command"]
     assert "--oom-avoid" not in command
     assert "--udp" not in command
@@ -249,68 +219,39 @@ def test_options_that_a_version_lacks_are_not_given(bench: Bench) -> None:
 
 @needs_stress
 def test_the_same_seed_makes_the_same_command(bench: Bench) -> None:
-    words = (*QUICK, "--no-oslat", "--load", "vm", "--seed", "5")
+    words = (*SHORT, "--load", "vm", "--seed", "5")
     commands = [bench.call(*words).run["loads"][0]["command"] for _ in range(2)]
     assert commands[0] == commands[1]
     assert commands[0][:3] == ["stress-ng", "--seed", "5"]
 
 
-#: Told when its answer to SIGINT is set.
-WAITS_READY = "touch $HOME/ready; while :; do sleep 0.02; done"
-
-
+@needs_root
+@pytest.mark.root
 @pytest.mark.parametrize(
-    ("script", "words"),
-    [
-        ("exit 3", "ended before the run did (status 3)"),
-        ("kill -SEGV $$", "ended before the run did (status 139)"),
-        ("exec yes", "ended before the run did (status 153)"),
-        ("trap 'exit 0' INT\n" + WAITS_READY, "without metrics"),
-        (METRICS.format(name="timer", rate=1) + "trap 'yes | head -c 5000000; exit 0' INT\n"
-         + WAITS_READY, "stress-ng wrote more than 4 MiB"),
-    ],
-)  # fmt: skip
-def test_a_stress_ng_at_fault_costs_no_run(bench: Bench, script: str, words: str) -> None:
-    bench.play("stress-ng", VERSION.format(options=OPTIONS) + script + "\n")
-    run = bench.lingering("--load", "timers")
-    reaper = procs.children(run.pid)[0]
-    waits.until(lambda: (bench.folder / "ready").exists() or not procs.alive(reaper))
-    bench.go()
-    done = bench.result(run)
-    assert (done.status, done.run["complete"], done.run["valid"]) == (1, False, True)
-    assert done.said(words), done.run["problems"]
-    assert list(bench.scratch.iterdir()) == []
-
-
-def test_a_stress_ng_that_says_nothing_costs_no_run(bench: Bench) -> None:
-    bench.play("stress-ng", "exit 0\n")
-    done = bench.call(*QUICK, "--no-oslat", "--load", "timers", "--throughput", "2")
-    assert (done.status, done.run["complete"]) == (1, False)
-    assert done.said("--load timers: stress-ng could not be started")
-    assert done.said("--throughput: stress-ng gave no figure")
+    ("scenario", "why"),
+    [("major-faults", "its files would lie in memory"), ("files", "too little room")],
+)
+def test_a_small_file_system_in_memory_is_refused(
+    bench: Bench, small: Path, scenario: str, why: str
+) -> None:
+    bench.env["TMPDIR"] = str(small)
+    done = bench.call(*SHORT, "--load", scenario)
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert why in done.err
 
 
 @needs_root
 @pytest.mark.root
 def test_a_load_that_fills_the_disk_costs_no_run(bench: Bench, small: Path) -> None:
     bench.env["TMPDIR"] = str(small)
-    script = "yes >filler 2>/dev/null; " + METRICS.format(name="timer", rate=1) + WAITS
-    bench.play("stress-ng", VERSION.format(options=OPTIONS) + script)
-    bench.play("oslat", HELP + "echo 'Core: 1' 2>/dev/null; exit 0\n")
+    script = "yes >filler 2>/dev/null; " + metrics("timer") + WAITS
+    bench.play("stress-ng", script)
+    bench.play("oslat", "echo 'Core: 1' 2>/dev/null; exit 0")
     done = bench.call("--duration", "1s", "--warmup", "0s", "--oslat", "--load", "timers")
     assert (done.status, done.run["complete"]) == (1, False)
     assert done.said("oslat ended without a result"), done.run["problems"]
     assert ran_for(done.run, 1)
     assert list(small.iterdir()) == []
-
-
-@needs_root
-@pytest.mark.root
-def test_files_without_room_are_refused(bench: Bench, small: Path) -> None:
-    bench.env["TMPDIR"] = str(small)
-    done = bench.call(*QUICK, "--no-oslat", "--load", "files")
-    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert "too little room" in done.err
 
 
 @needs_stress
@@ -336,9 +277,9 @@ while :; do sleep 0.02; done
 
 @pytest.mark.parametrize(("status", "complete"), [(2, True), (7, True), (3, False)])
 def test_a_load_that_doubts_its_counts_is_said(bench: Bench, status: int, complete: bool) -> None:
-    script = VERSION.format(options=OPTIONS) + METRICS.format(name="timer", rate=1)
+    script = metrics("timer")
     bench.play("stress-ng", script + DOUBTS.format(status=status))
-    done = bench.call(*QUICK, "--no-oslat", "--load", "timers")
+    done = bench.call(*SHORT, "--load", "timers")
     run = done.run
     assert (done.status == 0, run["complete"], run["valid"]) == (complete, complete, True)
     assert run["loads"][0]["exit"] == status

@@ -49,6 +49,12 @@ class MeasureStage:
         asked = cli.arguments("measure", ["--label", "stock", "--out", str(self.out), *words])
         return measure.main(asked, {"arch": "x86_64", **facts})
 
+    def argv(self, *words: str, **facts: object) -> list[str]:
+        """What a call that succeeds gives to lowlat-measure."""
+        self.play(f"echo \"$@\" >{self.folder}/argv; echo '{RUN}'")
+        assert self.call(*words, **facts) == 0
+        return (self.folder / "argv").read_text().split()
+
     def kept(self) -> dict[str, object]:
         found: dict[str, object] = json.loads(self.out.read_text())
         return found
@@ -106,12 +112,12 @@ def test_what_the_real_harness_writes_can_be_read(
 
 
 def test_options_reach_the_harness(stage: MeasureStage) -> None:
-    stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
-    words = "--cpus 2-3 --duration 2m --warmup 1s --threshold 1us --policy fifo:1 --load mixed"
-    stage.call(*words.split(), "--load-cpus=0-1", "--no-oslat", "--seed=7", "--events=e.csv",
-               "--no-causes", "--second-opinion=cyclictest", "--work=usleep,kill", "--work-alone",
-               "--throughput", "--stop-on=9ms", "--wakeup")  # fmt: skip
-    *argv, phases = (stage.folder / "argv").read_text().split()
+    words = (
+        "--cpus 2-3 --duration 2m --warmup 1s --threshold 1us --policy fifo:1 --load mixed"
+        " --load-cpus=0-1 --no-oslat --seed=7 --events=e.csv --no-causes --work=usleep,kill"
+        " --second-opinion=cyclictest --work-alone --throughput --stop-on=9ms --wakeup"
+    )
+    *argv, phases = stage.argv(*words.split())
     assert phases.startswith("--phases=")
     assert argv == [
         "--label=stock",
@@ -191,9 +197,7 @@ def test_the_time_of_a_run_is_that_of_all_its_parts() -> None:
 def test_wake_ups_are_measured_where_the_profile_is_judged_by_them(
     stage: MeasureStage, words: tuple[str, ...], judged_by: str, asked: str
 ) -> None:
-    stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
-    assert stage.call(*words, profile="mine", judged_by=judged_by) == 0
-    given = (stage.folder / "argv").read_text().split()
+    given = stage.argv(*words, profile="mine", judged_by=judged_by)
     assert "".join(word for word in given if word.startswith("--wakeup")) == asked
     host = stage.kept()["host"]
     assert isinstance(host, dict) and host["judged_by"] == judged_by
@@ -215,7 +219,6 @@ def test_wake_ups_are_measured_where_the_profile_is_judged_by_them(
 def test_a_load_may_run_on_the_siblings_of_the_measured_cpus(
     stage: MeasureStage, cpus: str, layout: Optional[list[str]], given: str
 ) -> None:
-    stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
     words = ("--load=cpu", "--load-cpus", "siblings", *(("--cpus", cpus) if cpus else ()))
     told = [{"cpus": core} for core in layout] if layout else None
     if not given[0].isdecimal():
@@ -224,8 +227,7 @@ def test_a_load_may_run_on_the_siblings_of_the_measured_cpus(
         assert given in str(refused.value)
         assert stage.nothing_left()
     else:
-        assert stage.call(*words, layout=told) == 0
-        assert f"--load-cpus={given}" in (stage.folder / "argv").read_text().split()
+        assert f"--load-cpus={given}" in stage.argv(*words, layout=told)
 
 
 @pytest.mark.harness
@@ -262,9 +264,7 @@ def test_a_busy_sibling_is_found_and_named(
 
 
 def test_defaults_are_left_to_the_harness(stage: MeasureStage) -> None:
-    stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
-    stage.call()
-    *argv, _ = (stage.folder / "argv").read_text().split()
+    *argv, _ = stage.argv()
     capture, observer, gaps = argv[3:6]
     assert argv == [
         *("--label=stock", "--duration=10s", "--warmup=5s", capture, observer, gaps, "--json=-")
@@ -275,9 +275,7 @@ def test_defaults_are_left_to_the_harness(stage: MeasureStage) -> None:
 
 
 def test_causes_are_joined_and_their_lack_is_told(stage: MeasureStage) -> None:
-    stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
-    stage.call("--causes", "--events", str(stage.folder / "e.csv"))
-    argv = (stage.folder / "argv").read_text().split()
+    argv = stage.argv("--causes", "--events", str(stage.folder / "e.csv"))
     assert "--observer=auto" in argv and f"--events={stage.folder}/e.csv" in argv
     # The harness left no capture: the run is kept, with a note.
     (note,) = json.loads(stage.out.read_text())["attribution"]["notes"]
@@ -476,7 +474,7 @@ def test_an_interrupt_is_answered_and_a_second_one_ends_a_harness_that_hangs(
     assert not procs.alive(int(stage.program.with_name("pid").read_text()))
 
 
-def test_what_nohup_ignores_ends_nothing(stage: MeasureStage) -> None:
+def test_a_signal_that_nohup_ignores_does_not_end_the_run(stage: MeasureStage) -> None:
     bin = stage.program.parent
     stage.play(f"echo $$ >{bin}/pid; until [ -e {bin}/go ]; do sleep 0.02; done; echo '{RUN}'")
     code = DRIVER.format(program=str(stage.program), out=str(stage.out))

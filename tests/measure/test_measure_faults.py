@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from support import faults
+from support.cli import GEN
 from support.faults import Faulted
 from support.harness import SHORT, names, needs_two_cpus
 from support.powercut import sample, sampled
@@ -95,7 +95,7 @@ def test_measure_survives_an_error_in_any_call(
     for folder in (target.parent, scratch):
         folder.mkdir()
     env = {**os.environ, "TMPDIR": str(scratch), "PYTHONDONTWRITEBYTECODE": "1"}
-    lowlat = [sys.executable, "-m", "lowlat", "measure", "--label=x", f"--out={target}"]
+    lowlat = [*GEN, "measure", "--label=x", f"--out={target}"]
 
     def run(fault: str, at: int) -> Faulted:
         target.write_text("old")

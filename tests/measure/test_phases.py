@@ -9,17 +9,22 @@ from pathlib import Path
 import pytest
 
 from support import procs, waits
-from support.harness import HELP, METRICS, OPTIONS, SHORT, VERSION, WAITS, Bench, needs_two_cpus
+from support.harness import (
+    SHORT,
+    WAITS,
+    Bench,
+    metrics,
+    needs_two_cpus,
+)
 
 pytest_plugins = ["support.harness"]
 pytestmark = needs_two_cpus
 
 
 def test_each_phase_has_a_line_in_its_order(bench: Bench) -> None:
-    script = VERSION + METRICS.format(name="matrix", rate=1.0)
-    bench.play("stress-ng", script.format(options=OPTIONS))
-    bench.play("cyclictest", HELP + "echo '# Max Latencies: 00012'\n")
-    bench.play("oslat", HELP + "echo 'Core: 1'\n")
+    bench.play("stress-ng", metrics("matrix"))
+    bench.play("cyclictest", "echo '# Max Latencies: 00012'")
+    bench.play("oslat", "echo 'Core: 1'")
     words = ("--cpus", "1", *SHORT[:2], "--warmup", "1ms", "--wakeup", "--work", "usleep")
     run = bench.start(*words, "--oslat", "--throughput", "1", "--json", str(bench.json))
     assert run.phases.read().split() == [
@@ -56,7 +61,7 @@ def test_a_file_has_no_reader_that_goes_away(bench: Bench) -> None:
 
 
 def test_no_other_program_gets_the_descriptor(bench: Bench) -> None:
-    bench.play("stress-ng", VERSION.format(options=OPTIONS) + WAITS)
+    bench.play("stress-ng", WAITS)
     run = bench.lingering("--load", "timers")
     pipe = Path(f"/proc/self/fd/{run.phases.fileno()}").readlink()
     names = {pid: procs.name(pid) for pid in (run.pid, *procs.children(run.pid))}

@@ -10,17 +10,23 @@ from shutil import which
 import pytest
 
 from support import needs, procs, waits
-from support.harness import METRICS, OPTIONS, VERSION, Bench, needs_stress, needs_two_cpus, option
+from support.harness import (
+    SHORT,
+    Bench,
+    metrics,
+    needs_stress,
+    needs_two_cpus,
+    option,
+)
 
 pytest_plugins = ["support.harness"]
 pytestmark = needs_two_cpus
 
-QUICK = ("--duration", "300ms", "--warmup", "0s")
 KINDS = ["usleep", "clock_nanosleep", "memory", "registers", "kill", "clock_gettime"]
 
 
 def test_work_kinds_have_a_distribution_and_variance(bench: Bench) -> None:
-    done = bench.call(*QUICK, "--no-oslat", "--work", "all")
+    done = bench.call(*SHORT, "--work", "all")
     assert done.status == 0, done.run["problems"]
     assert list(dict.fromkeys(entry["kind"] for entry in done.run["work"])) == KINDS
     for entry in done.run["work"]:
@@ -40,14 +46,14 @@ def test_work_kinds_have_a_distribution_and_variance(bench: Bench) -> None:
 
 
 def test_sleeping_kinds_say_what_they_asked_for(bench: Bench) -> None:
-    work = bench.call(*QUICK, "--no-oslat", "--work", "usleep,registers").run["work"]
+    work = bench.call(*SHORT, "--work", "usleep,registers").run["work"]
     asked = {entry["kind"]: entry["requested_ns"] for entry in work}
     assert asked == {"usleep": 100000, "registers": 0}
     assert all(entry["min_ns"] >= entry["requested_ns"] for entry in work)
 
 
 def test_work_runs_on_all_cpus_at_once_or_on_one_after_another(bench: Bench) -> None:
-    words = (*QUICK, "--no-oslat", "--cpus", "0-1", "--work", "memory")
+    words = (*SHORT, "--cpus", "0-1", "--work", "memory")
     together = bench.call(*words).run["work"]
     assert [(entry["cpus"], entry["beside"]) for entry in together] == [("0", "0-1"), ("1", "0-1")]
     alone = bench.call(*words, "--work-alone").run["work"]
@@ -55,7 +61,7 @@ def test_work_runs_on_all_cpus_at_once_or_on_one_after_another(bench: Bench) -> 
 
 
 def test_work_under_emulation_is_marked(bench: Bench) -> None:
-    done = bench.call(*QUICK, "--no-oslat", "--emulated", "--work", "kill")
+    done = bench.call(*SHORT, "--emulated", "--work", "kill")
     assert done.run["work"][0]["emulated"] is True
     assert done.said("--work measures durations only")
     assert "work kill" not in done.out
@@ -77,15 +83,15 @@ def test_a_run_that_was_stopped_works_on(bench: Bench) -> None:
 #: Run n of a part does 100 n a second; the second part does 7 more.
 MATRIX = f"""part=0; case "$*" in *load-1.yaml*) part=1; esac
 echo >>$HOME/$part; rate=$(($(wc -l <$HOME/$part) * 100 + part * 7))
-{METRICS.format(name="matrix", rate="$rate").replace("load-0", "load-$part")}"""
+{metrics("matrix", "$rate", "load-$part.yaml")}"""
 
 
 def test_throughput_is_the_mean_of_its_runs(bench: Bench) -> None:
     """The figure belongs to the stressor, not to one of its instances, which follow with the same
     keys."""
     bench.env["HOME"] = str(bench.folder)
-    bench.play("stress-ng", VERSION.format(options=OPTIONS) + MATRIX)
-    done = bench.call(*QUICK, "--no-oslat", "--cpus", "1", "--throughput", "3")
+    bench.play("stress-ng", MATRIX)
+    done = bench.call(*SHORT, "--cpus", "1", "--throughput", "3")
     (entry,) = done.run["work"]
     assert done.status == 0, done.run["problems"]
     values = [run["value"] for run in entry["runs"]]
@@ -101,15 +107,15 @@ def test_throughput_is_the_mean_of_its_runs(bench: Bench) -> None:
 
 def test_throughput_is_the_sum_over_all_cpus(bench: Bench) -> None:
     bench.env["HOME"] = str(bench.folder)
-    bench.play("stress-ng", VERSION.format(options=OPTIONS) + MATRIX)
-    words = (*QUICK, "--no-oslat", "--cpus", "0-1", "--throughput", "2")
+    bench.play("stress-ng", MATRIX)
+    words = (*SHORT, "--cpus", "0-1", "--throughput", "2")
     (entry,) = bench.call(*words).run["work"]
     assert (entry["cpus"], entry["mean"]) == ("0-1", 307)
     assert [run["value"] for run in entry["runs"]] == [207, 407]
     parts = [[(part["cpus"], part["value"]) for part in run["parts"]] for run in entry["runs"]]
     assert parts == [[("0", 100), ("1", 107)], [("0", 200), ("1", 207)]]
     # If one CPU gave no figure, the run has none.
-    bench.play("stress-ng", VERSION.format(options=OPTIONS) + MATRIX + "[ $part = 0 ] || rm *.yaml")
+    bench.play("stress-ng", MATRIX + "[ $part = 0 ] || rm *.yaml")
     done = bench.call(*words)
     (entry,) = done.run["work"]
     assert (done.status, entry["samples"]) == (1, 0) and done.said("stress-ng gave no figure")
@@ -120,8 +126,8 @@ def test_throughput_is_the_sum_over_all_cpus(bench: Bench) -> None:
 @needs.program("taskset", "util-linux")
 def test_the_real_stress_ng_runs_on_each_cpu_and_stays_there(bench: Bench) -> None:
     ask = "taskset -p -c 0,1 $$; taskset -p -c $$"
-    bench.play("stress-ng", f'{ask}; exec {which("stress-ng")} "$@"')
-    done = bench.call(*QUICK, "--no-oslat", "--cpus", "0-1", "--throughput", "1")
+    bench.play("stress-ng", f'#!/bin/sh\n{ask}; exec {which("stress-ng")} "$@"')
+    done = bench.call(*SHORT, "--cpus", "0-1", "--throughput", "1")
     (entry,) = done.run["work"]
     assert done.run["complete"], done.run["problems"]
     (run,) = entry["runs"]

@@ -23,7 +23,8 @@ import pytest
 from support import needs, waits
 
 SOURCE = Path(__file__).resolve().parents[2] / "measure"
-SHORT = ("--duration", "300ms", "--warmup", "0s", "--no-oslat")
+QUICK = ("--duration", "300ms", "--warmup", "0s")
+SHORT = (*QUICK, "--no-oslat")
 
 needs_two_cpus = needs.two_cpus()
 needs_stress = needs.program("stress-ng")
@@ -35,16 +36,28 @@ needs_notification = needs.that(
 )
 needs_root = needs.root()
 
-VERSION = """#!/bin/sh
-case $1 in
---version) echo "stress-ng, version 0.15.06 (gcc 12)"; exit 0 ;;
---help) echo "{options}"; exit 0 ;;
-esac
-"""
 OPTIONS = "--timer --timerfd --itimer --matrix --sock --udp --oom-avoid"
-METRICS = """cat >load-0.yaml <<END
+#: System call numbers on x86_64 and aarch64.
+CALLS = {"signalfd4": (289, 74), "perf_event_open": (298, 241), "sched_setattr": (314, 274)}
+_HELP = 'case $1 in --help) echo "oslat V 2.40 --json"; exit 0;; esac\n'
+#: What a program answers when the harness asks for its version and options.
+ANSWERS = {
+    "oslat": _HELP,
+    "cyclictest": _HELP.replace("oslat", "cyclictest"),
+    "stress-ng": f"""case $1 in
+--version) echo "stress-ng, version 0.15.06 (gcc 12)"; exit 0 ;;
+--help) echo "{OPTIONS}"; exit 0 ;;
+esac
+""",
+}
+WAITS = "trap 'exit 0' INT\nwhile :; do sleep 0.02; done\n"
+
+
+def metrics(stressor: str, rate: object = 1, file: str = "load-0.yaml") -> str:
+    """The part of a played stress-ng that writes its result."""
+    return f"""cat >{file} <<END
 metrics:
-    - stressor: {name}
+    - stressor: {stressor}
       bogo-ops: 10
       bogo-ops-per-second-real-time: {rate}
       instances:
@@ -52,11 +65,6 @@ metrics:
             bogo-ops-per-second-real-time: 99999
 END
 """
-#: System call numbers on x86_64 and aarch64.
-CALLS = {"signalfd4": (289, 74), "perf_event_open": (298, 241), "sched_setattr": (314, 274)}
-#: The answer to the first call of oslat or cyclictest.
-HELP = 'case $1 in --help) echo "oslat V 2.40 --json"; exit 0;; esac\n'
-WAITS = "trap 'exit 0' INT\nwhile :; do sleep 0.02; done\n"
 
 
 @dataclass(frozen=True)
@@ -123,8 +131,11 @@ class Bench:
         return self.folder / "scratch"
 
     def play(self, name: str, script: str) -> None:
+        """Put a shell script in the place of a program. It answers as that program does, unless it
+        has a first line of its own."""
         path = self.folder / "bin" / name
-        path.write_text(script if script.startswith("#!") else f"#!/bin/sh\n{script}")
+        head = "" if script.startswith("#!") else f"#!/bin/sh\n{ANSWERS.get(name, '')}"
+        path.write_text(f"{head}{script}\n")
         path.chmod(0o755)
 
     def start(self, *words: str, **more: Any) -> Run:
@@ -140,8 +151,8 @@ class Bench:
     def lingering(self, *words: str, **more: Any) -> Run:
         """A run whose cross-check, beside the load, lasts until ``go()``, for 15 s at most."""
         self.env["HOME"] = str(self.folder)
-        self.play("oslat", HELP + "until [ -e $HOME/go ]; do sleep 0.02; done; echo Core: 1\n")
-        run = self.start(*SHORT[:4], "--oslat", "--json", str(self.json), *words, **more)
+        self.play("oslat", "until [ -e $HOME/go ]; do sleep 0.02; done; echo Core: 1")
+        run = self.start(*QUICK, "--oslat", "--json", str(self.json), *words, **more)
         waits.phase(run.phases, "oslat")
         return run
 
@@ -150,7 +161,7 @@ class Bench:
 
     def let_pass(self, seconds: float) -> None:
         """Another run tells how long it has measured."""
-        clock = self.start("--duration", "60s", *SHORT[2:], "--follow")
+        clock = self.start(*SHORT, "--duration", "60s", "--follow")
         next(line for line in clock.lines() if line["time_s"] >= seconds)
         clock.kill()
 
