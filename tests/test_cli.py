@@ -8,7 +8,6 @@ import pty
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ import pytest
 from lowlat import __version__
 from lowlat.cli import parser_of
 from lowlat.verbs import VERBS, options
-from support.cli import SHELL_GEN
+from support.cli import GEN, SHELL_GEN
 from support.cli import lowlat as in_this_process
 from support.cli import lowlat_process as lowlat
 from support.waits import GUARD_S
@@ -120,7 +119,7 @@ def test_a_terminal_gets_the_colour_that_it_can_show(
     environment: dict[str, str], coloured: bool
 ) -> None:
     keyboard, screen = pty.openpty()
-    words = [sys.executable, "-m", "lowlat", "plan", "--brief", "--root", str(MACHINE)]
+    words = [*GEN, "plan", "--brief", "--root", str(MACHINE)]
     own = {name: text for name, text in os.environ.items() if "COLOR" not in name}
     try:
         subprocess.run(
@@ -134,7 +133,7 @@ def test_a_terminal_gets_the_colour_that_it_can_show(
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
     writer = subprocess.Popen(
-        [sys.executable, "-m", "lowlat", "explain", "--all"],
+        [*GEN, "explain", "--all"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -178,7 +177,7 @@ def into_full(words: str, unbuffered: str = "", err: int = subprocess.PIPE) -> t
     """Status and standard error if the disk for the output is full."""
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "lowlat", *words.split()], stdout=full, stderr=err, text=True,
+            [*GEN, *words.split()], stdout=full, stderr=err, text=True,
             env={**os.environ, "PYTHONUNBUFFERED": unbuffered}, timeout=GUARD_S, check=False,
         )  # fmt: skip
     return done.returncode, done.stderr or ""

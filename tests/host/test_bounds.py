@@ -19,6 +19,7 @@ import pytest
 from lowlat.host.archive import SCHEMA
 from lowlat.model.cpuset import MAX_CPU
 from support import needs
+from support.cli import GEN
 from support.machines import machine, write_tree
 
 pytestmark = [pytest.mark.security, pytest.mark.slow]
@@ -212,7 +213,7 @@ def test_devices_below_a_root_are_not_opened(tmp_path: Path) -> None:
             os.mknod(tree / name, stat.S_IFCHR | 0o666, ptmx)
         except PermissionError:
             needs.absent("this machine lets nobody make a device")
-    argv = [sys.executable, "-m", "lowlat", "probe", "--root", str(tree)]
+    argv = [*GEN, "probe", "--root", str(tree)]
     traced = tmp_path / "trace"
     strace = ["strace", "-f", "-e", "trace=open,openat", "-o", str(traced)]
     subprocess.run([*strace, *argv], check=False, stdout=subprocess.DEVNULL)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 
 from lowlat import __version__
 from support import needs
-from support.cli import SHELL_GEN, lowlat
+from support.cli import GEN, SHELL_GEN, lowlat
 from support.machines import CPU, machine, write_tree
 
 ROOT_ONLY = needs.root("mounts in a namespace")
@@ -132,7 +131,7 @@ def test_what_could_only_be_half_replaced_is_refused_before_anything_is(
 
 def test_the_umask_does_not_hide_the_files(tmp_path: Path, host: Path) -> None:
     words = ("render", "--root", str(host), "--out", str(tmp_path / "out"))
-    command = [sys.executable, "-m", "lowlat", *words]
+    command = [*GEN, *words]
     subprocess.run(command, check=True, capture_output=True, umask=0o077)
     modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "out").rglob("*") if path.is_dir()}
     assert modes == {0o755}

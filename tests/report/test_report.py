@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,8 @@ import pytest
 from lowlat.base.errors import Refused, Unmet
 from lowlat.measure.run_file import read_run
 from lowlat.measure.tools import stress_ng
+from support.cli import lowlat
 from support.runs import DATA, OSLAT_TEXT, STRESS, ReportBench, arm, cpu_run, document, endpoint
-from support.waits import GUARD_S
 
 CONTRACT = ["schema", "verdict", "why", "boots", "emulated", "endpoints", "not_in_effect", "flags"]
 CONTRACT += ["labels", "longest_gaps", "sets", "kernels", "throughput"]
@@ -486,16 +484,11 @@ def test_a_binary_is_refused(bench: ReportBench, tmp_path: Path) -> None:
 
 
 def test_the_command_line_has_status_1_for_a_missed_gate(bench: ReportBench) -> None:
-    bench.write("good.json", document("good", 4.0))
-    bench.write("after.json", document("after", 4.0))
-    words = ["good.json", "--against", "after.json", "--require", "noise_ppm>=2"]
-    command = [sys.executable, "-m", "lowlat", "report", *words]
-    ended = subprocess.run(
-        command, cwd=bench.folder, capture_output=True, text=True, timeout=GUARD_S
-    )
-    assert ended.returncode == 1
-    assert ended.stdout.startswith("Noise on the isolated CPUs: 100.0 ppm (0.010 %) in good")
-    assert ended.stderr == (
+    good, after = (bench.write(f"{name}.json", document(name, 4.0)) for name in ("good", "after"))
+    answer = lowlat("report", good, "--against", after, "--require", "noise_ppm>=2")
+    assert answer.status == 1
+    assert answer.out.startswith("Noise on the isolated CPUs: 100.0 ppm (0.010 %) in good")
+    assert answer.err == (
         "lowlat-gen: --require not met: noise_ppm>=2, but there is no bound of it: 1 boot each; "
         "a test needs 5 boots per arm\n"
     )

@@ -8,7 +8,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Callable
@@ -18,7 +17,7 @@ import pytest
 from lowlat.host import runstate
 from lowlat.host.root import Root
 from support import procs, waits
-from support.cli import lowlat
+from support.cli import GEN, lowlat
 from support.machines import machine, write_tree
 
 pytestmark = pytest.mark.security
@@ -53,7 +52,7 @@ def begin(host: Path) -> Iterator[Begin]:
     begun = []
 
     def start(words: Sequence[str]) -> subprocess.Popen[str]:
-        argv = [sys.executable, "-m", "lowlat", *words, "--root", str(host)]
+        argv = [*GEN, *words, "--root", str(host)]
         begun.append(
             subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         )

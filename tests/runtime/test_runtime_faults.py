@@ -5,7 +5,6 @@ every call."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from test_runtime import MADVISE, VALUES, contents
 
 from support import faults
-from support.cli import lowlat
+from support.cli import GEN, lowlat
 from support.machines import machine, write_tree
 from support.powercut import sample, sampled
 
@@ -30,7 +29,7 @@ def test_an_error_in_any_call_is_put_right_by_a_stop(
 ) -> None:
     values = {**VALUES, **MADVISE}
     before = {name: text.strip() for name, text in values.items()}
-    lowlat_of = [sys.executable, "-m", "lowlat", "runtime"]
+    lowlat_of = [*GEN, "runtime"]
 
     def attempt(folder: Path, fault: str, at: int) -> faults.Faulted:
         root = write_tree(folder, {**machine(), **values})

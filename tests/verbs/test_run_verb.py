@@ -15,7 +15,7 @@ import pytest
 
 from lowlat.model.cpuset import CpuSet
 from support import machines, needs, procs, synthetic, waits
-from support.cli import lowlat
+from support.cli import GEN, lowlat
 from support.harness import ISOLATING_KERNEL, needs_notification
 from support.ordinary_user import AS_NOBODY, OrdinaryUser
 from support.waits import GUARD_S
@@ -25,7 +25,6 @@ pytestmark = pytest.mark.slow
 
 ALLOWED = sorted(os.sched_getaffinity(0))
 LAST = str(ALLOWED[-1])
-GEN = (sys.executable, "-m", "lowlat")
 MACHINE = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
 
 two_cpus = needs.two_cpus()

@@ -8,7 +8,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from test_verify import SWAYED, planned, tuned
 from lowlat.host.root import Root
 from lowlat.verify.watch import Watch
 from support import waits
-from support.cli import Answer, lowlat
+from support.cli import GEN, Answer, lowlat
 from support.files import put
 from support.machines import write_tree
 from support.waits import GUARD_S
@@ -112,7 +111,7 @@ def test_once_ends_with_a_status(host: Path) -> None:
 
 @pytest.fixture
 def running(host: Path) -> Iterator[subprocess.Popen[bytes]]:
-    argv = [sys.executable, "-m", "lowlat", "watch", "--interval", "1s", "--root", str(host)]
+    argv = [*GEN, "watch", "--interval", "1s", "--root", str(host)]
     (host / MASK).write_text("f\n")
     # Without a buffer: a line that waits there is not seen by select().
     child = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import sample_runs
 
+from support.cli import GEN
 from support.waits import GUARD_S
 
 pytestmark = pytest.mark.slow
@@ -30,13 +31,11 @@ sys.exit(main())
 """
 
 
-def call(
-    *words: str, program: tuple[str, ...] = ("-m", "lowlat"), **environment: str
-) -> tuple[int, str]:
+def call(*words: str, program: tuple[str, ...] = GEN, **environment: str) -> tuple[int, str]:
     """The verb in a separate process, with a pipe for its output."""
     env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
     done = subprocess.run(
-        [sys.executable, *program, "report", *words],
+        [*program, "report", *words],
         capture_output=True,
         env={**env, "PYTHONIOENCODING": "utf-8", **environment},
         check=False,
@@ -52,7 +51,7 @@ def watched(*words: str, rows: int, columns: int) -> str:
     env = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns), "LINES": str(rows)}
     env.pop("NO_COLOR", None)
     child = subprocess.Popen(
-        [sys.executable, "-m", "lowlat", "report", *words],
+        [*GEN, "report", *words],
         stdin=subprocess.DEVNULL,
         stdout=terminal,
         stderr=subprocess.STDOUT,
@@ -101,7 +100,7 @@ def test_plain_text_has_the_tables_and_the_histograms(runs: list[str]) -> None:
 
 def test_a_machine_without_rich_has_the_same_text(runs: list[str]) -> None:
     plain = call(*runs)[1]
-    forced = call(*runs, program=("-c", WITHOUT_RICH), FORCE_COLOR="1")[1]
+    forced = call(*runs, program=(sys.executable, "-c", WITHOUT_RICH), FORCE_COLOR="1")[1]
     assert forced.replace("\x1b[1m", "").replace("\x1b[0m", "") == plain
     assert call(*runs, FORCE_COLOR="1")[1] != forced
 

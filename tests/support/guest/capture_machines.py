@@ -25,6 +25,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.cli import GEN
 from support.guest import REPOSITORY
 from support.waits import GUARD_S
 
@@ -328,7 +329,7 @@ def capture(name: str, cache: Path) -> None:
         config = f"config-{_release(tree)}"
         (root / "boot" / config).write_text(_shortened((tree / "boot" / config).read_text()))
         out = MACHINES / f"{name}.txt"
-        run(sys.executable, "-m", "lowlat", "capture", "--root", root, out)
+        run(*GEN, "capture", "--root", root, out)
     seconds = time.monotonic() - begin
     print(f"{name}: {out.stat().st_size} bytes in {seconds:.0f} s", flush=True)
 

@@ -25,6 +25,7 @@ from lowlat.base.errors import LowlatError
 from lowlat.rehearse import qemu
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.verify import evidence
+from support.cli import GEN
 from support.guest import emulator, matrix
 from support.guest.kernels import KERNELS, packaged_or_skip
 from support.waits import GUARD_S
@@ -36,7 +37,7 @@ def _line(kernel: BootableKernel, folder: Path) -> str:
     """What the default profile plans for this kernel."""
     tree = matrix.machine(kernel, matrix.CAPTURES["amd64"], folder / "machine.txt", {})
     words = ("--root", str(tree), "--kernel", kernel.release, "--profile", "lowlat", "--json")
-    told = process.run([sys.executable, "-m", "lowlat", "plan", *words], timeout=GUARD_S)
+    told = process.run([*GEN, "plan", *words], timeout=GUARD_S)
     return str(json.loads(told.stdout)["cmdline"]["text"])
 
 
