@@ -108,6 +108,9 @@ test-fetch: setup
 	$(SUPPORT).debs || missing=1; \
 	[ -z "$$missing" ] || [ -z "$$CI" ]
 
+proof-fetch: setup
+	PYTHONPATH=tests $(BIN)/python -m support.debs proofs
+
 test-harness:
 	$(MAKE) -j$(JOBS) -C measure check
 	$(MAKE) -j$(JOBS) -C measure sanitize

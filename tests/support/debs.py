@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Debian packages that tests unpack and never install, kept in ~/.cache/lowlat.
 
-``python -m support.debs`` (`make test-setup`) fetches what is missing, before the tests begin; the
-exit status is 1 if it cannot.
+``python -m support.debs`` (`make test-setup`) fetches what is missing, before the tests begin, and
+``python -m support.debs proofs`` what proofs need; the exit status is 1 if it cannot.
 """
 
 from __future__ import annotations
@@ -104,11 +104,18 @@ CONSUMERS = Unpacked(
     "^(librte-(eal|kvargs|telemetry)[0-9]+|libvirt0|libvirt-common|libxml2-utils)$",
     "usr/bin/xmllint",
 )
+_EMU = "^(grub-emu|libc6|libdevmapper1.02.1|libselinux1|libudev1|libpcre2-8-0|libcap2|libgcc-s1)$"
+#: GRUB 2.12, and GRUB 2.14 with its own command for entry files.
+GRUB_2_12 = Unpacked("grub-emu", _EMU, "usr/bin/grub-emu", "trixie")
+GRUB_2_14 = Unpacked("grub-emu", _EMU, "usr/lib/grub/x86_64-emu/blsuki.mod", "sid")
+
+_GATE = (TUNED, SYSTEMD_BOOT, CONSUMERS)
+_PROOFS = (GRUB_2_12, GRUB_2_14)
 
 
 def main() -> int:
     missing = 0
-    for each in (TUNED, SYSTEMD_BOOT, CONSUMERS):
+    for each in _PROOFS if "proofs" in sys.argv else _GATE:
         try:
             each.fetch()
         except LowlatError as error:

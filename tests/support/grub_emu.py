@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""GRUB itself as a program: grub-emu of Debian, which runs grub.cfg and its menu like the loader on
+a disk, in some milliseconds."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+from support.debs import Unpacked
+from support.waits import GUARD_S
+
+#: SDL draws GRUB's pictures; without a video command none of its functions is called.
+_STUB = "libSDL2-2.0.so.0"
+_BOOTING = re.compile(r"Booting `(.*)'\s")
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class GrubEmu:
+    """``packages`` is an unpacked grub-emu with the C library of its suite."""
+
+    def __init__(self, packages: Unpacked, folder: Path) -> None:
+        tree = packages.tree()
+        libraries = tree / "usr/lib/x86_64-linux-gnu"
+        self._folder = folder / "grub"
+        self._folder.mkdir()
+        stub = ["cc", "-shared", f"-Wl,-soname,{_STUB}", "-o", str(folder / _STUB), "-x", "c"]
+        subprocess.run([*stub, "/dev/null"], check=True, timeout=GUARD_S)
+        loader = [str(libraries / "ld-linux-x86-64.so.2"), "--library-path"]
+        program = [str(tree / "usr/bin/grub-emu"), "-r", "host", "-d", str(self._folder)]
+        self._argv = [*loader, f"{libraries}:{folder}", *program]
+
+    def boot(self, config: str) -> tuple[str, ...]:
+        """The titles of the submenus and of the entry that GRUB boots with this grub.cfg. The
+        entry has to end GRUB: with ``halt``, or with a kernel, which is not started."""
+        (self._folder / "grub.cfg").write_text(config)
+        done = subprocess.run(
+            self._argv,
+            input="\n" * 9,  # GRUB waits for a key before it ends
+            capture_output=True,
+            text=True,
+            timeout=GUARD_S,
+            env={"TERM": "dumb"},
+        )
+        return tuple(_BOOTING.findall(_COLOURS.sub("", done.stdout)))
