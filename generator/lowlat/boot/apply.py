@@ -78,7 +78,7 @@ def propose(
 ) -> Proposal:
     """Plan this machine for every kernel that the loader boots. Raises Refused if the requested
     kernel is not among them."""
-    stock = {entry.release: entry for entry in reversed(boot.entries) if not entry.ours}
+    stock = {entry.release: entry for entry in reversed(tuple(boot.stocks()))}
     plans, notes = [], []
     decision, plan = decisions.with_plan(decision, plan, root, machine)
     planner, known = Planner(decision, root, machine), foreign.tuned_variables(root)

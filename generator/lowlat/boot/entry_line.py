@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A kernel's tuned line: its stock line without conflicting parameters, plus the planned ones.
-Words in, words out; a word is a parameter as written in the boot loader's file."""
+Words in, words out. Words are compared and hashed as the kernel gets them; a variable that only the
+boot loader can fill in stays as written."""
 
 import hashlib
 import re
@@ -28,10 +29,15 @@ TRIAL = (
 #: for the shutdown: the last writes to a slow disk must fit into it.
 _WATCHDOG = "systemd.watchdog_sec=180"
 
+#: The first entry of lowlat's submenu in GRUB: the stock line of the promoted entry's kernel. GRUB
+#: boots the first entry if the default's id is gone, mostly because the line changed.
+STOCK = "lowlat-stock"
+
 #: Parameters that may occur more than once on a line.
 _MANY = frozenset({"systemd.wants"})
 
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+#: "\$" is no variable's.
+_VARIABLE = re.compile(r"\\.|\$(?:\{(\w+)\}|(\w+))")
 
 
 def trial_words(root: Root) -> tuple[str, ...]:
@@ -58,16 +64,18 @@ def marked(words: Iterable[str]) -> bool:
 def tuned(
     stock: Iterable[str], plan: Plan, trial: Sequence[str] = (), place: str = ""
 ) -> tuple[str, ...]:
-    """The tuned line: the planned parameters replace the word ``place``, else go to the end."""
+    """The tuned line: the planned parameters replace the word ``place``, else go to the end. What
+    follows "--" is for init, not for the kernel."""
     ours = _names(plan, trial)
     kept = [word for word in stock if word == place or not _conflicts(word, ours)]
-    at = kept.index(place) if place in kept else len(kept)
-    return (*kept[:at], *plan.words, *trial, *kept[at + 1 :])
+    at = next((at for at, word in enumerate(kept) if word in (place, "--")), len(kept))
+    rest = (word for word in kept[at:] if word != place)
+    return (*kept[:at], *plan.words, *trial, *rest)
 
 
-def conflicting(stock: Iterable[str], plan: Plan) -> tuple[str, ...]:
+def conflicting(stock: Iterable[str], plan: Plan, trial: Sequence[str] = ()) -> tuple[str, ...]:
     """The stock parameters that the planned ones replace in the tuned entries."""
-    ours = _names(plan)
+    ours = _names(plan, trial)
     return tuple(word for word in stock if _conflicts(word, ours))
 
 
@@ -80,22 +88,14 @@ def _conflicts(word: str, ours: set[str]) -> bool:
     return cmdline.name_of(_plain(word)) in ours
 
 
-def inlined(
-    stock: Iterable[str], known: Mapping[str, str], plan: Plan, trial: Sequence[str] = ()
-) -> tuple[str, ...]:
-    """The words, with each variable that holds a conflicting parameter replaced by its value."""
-    ours = _names(plan, trial)
-    words: list[str] = []
-    for word in stock:
-        parts = expanded([word], known)
-        inline = any(_conflicts(part, ours) for part in parts)
-        words.extend(parts if inline else [word])
-    return tuple(words)
+def _plain(word: str) -> str:
+    """A word without quotes and backslashes, as far as its name goes."""
+    return re.sub(r"""\\(.)|["']""", r"\1", word)
 
 
 def expanded(words: Iterable[str], known: Mapping[str, str]) -> tuple[str, ...]:
     """The words with known variables filled in; one word may become several or none."""
-    texts = (_VARIABLE.sub(lambda m: known.get(m[1] or m[2], m[0]), word) for word in words)
+    texts = (_VARIABLE.sub(lambda m: known.get(m[1] or m[2] or "", m[0]), word) for word in words)
     return tuple(part for text in texts for part in cmdline.parse(text))
 
 
@@ -116,6 +116,14 @@ def trial_id(entry: str) -> str:
     return f"{entry}-trial"
 
 
+def is_trial_of(words: Sequence[str], tuned: Iterable[str]) -> bool:
+    """Whether a trial entry's line is the tuned one and the parameters of a trial."""
+    own = [word for word in words if word in (*TRIAL, _WATCHDOG)]
+    names = {cmdline.name_of(word) for word in own} - _MANY
+    kept = Counter(word for word in tuned if not _conflicts(word, names))
+    return Counter(words) == kept + Counter(own) and set(own).issuperset(TRIAL)
+
+
 def check(
     entry: str, words: Sequence[str], stock: Sequence[str], plan: Plan, trial: Sequence[str] = ()
 ) -> None:
@@ -134,8 +142,9 @@ def check(
 
 def check_planned(entry: str, words: Sequence[str], plan: Plan, trial: Sequence[str] = ()) -> None:
     """Raises Refused if a planned parameter is not on the line exactly once or is cut off."""
+    read = cmdline.parse(" ".join(words))
     for word in (*plan.words, *trial):
-        _check_once(entry, words, word)
+        _check_once(entry, read, word)
     check_length(entry, words)
 
 
@@ -162,29 +171,42 @@ def of_kernel(running: str) -> list[str]:
 
 
 def started(words: Iterable[str]) -> str:
-    """The line that a kernel gets for these words. Raises Refused if a word is a variable that only
-    the loader can fill in."""
-    line = []
+    """The line that a kernel gets for these words. Raises Refused if a word holds a variable that
+    only the loader can fill in."""
     for word in words:
-        if _VARIABLE.search(word):
+        if is_open(word):
             raise Refused(f"'{word[:60]}' on its line stands for what the boot loader knows")
-        plain = _plain(word)
-        line.append(f'"{plain}"' if " " in plain else plain)
-    return " ".join(line)
+    return _with_dollars(" ".join(words))
 
 
-def _plain(word: str) -> str:
-    """A word without the quotes and backslashes that GRUB removes."""
-    return re.sub(r"""\\(.)|["']""", r"\1", word)
+def is_open(word: str) -> bool:
+    """Whether a word holds a variable."""
+    return any(found[1] or found[2] for found in _VARIABLE.finditer(word))
+
+
+def _with_dollars(text: str) -> str:
+    return re.sub(r"(\\[^$])|\\\$", lambda found: found[1] or "$", text)
+
+
+def _value(word: str) -> str:
+    """A parameter without the quotes that the kernel removes (next_arg() in lib/cmdline.c)."""
+    bare = word[1:] if word[:1] == '"' else word
+    name, sign, value = bare.partition("=")
+    if value[:1] != '"' and bare == word:
+        return _with_dollars(word)
+    value = value[1:] if value[:1] == '"' else value
+    text = f"{name}{sign}{value}"
+    return _with_dollars(text[:-1] if text[-1:] == '"' else text)
 
 
 def same(running: str, words: Sequence[str]) -> Optional[str]:
     """None if a running command line is that of an entry, else the first word that differs. A
     variable that only the loader knows may have added words, but no parameter of the entry, except
     the one whose value it is."""
-    have = [_plain(word) for word in of_kernel(running)]
-    want = [_plain(word) for word in words if not _VARIABLE.search(word)]
-    open_ended = [cmdline.name_of(word) for word in words if _VARIABLE.search(word)]
+    wanted = of_kernel(" ".join(words))
+    have = [_value(word) for word in of_kernel(running)]
+    want = [_value(word) for word in wanted if not is_open(word)]
+    open_ended = [cmdline.name_of(word) for word in wanted if is_open(word)]
     names = {cmdline.name_of(word) for word in want}.difference(open_ended)
     missing = [word for word in want if word not in have]
     more = [word for word in have if word not in want]

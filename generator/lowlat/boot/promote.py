@@ -29,12 +29,20 @@ def check_applied(root: Root) -> None:
 
 def applied_entry(root: Root, release: Optional[str]) -> tuple[Loader, BootMenu, BootEntry]:
     """The boot loader, its menu, and the tuned entry of the kernel as pick() chooses it. Raises
-    Refused if nothing is applied, or the loader or its entries are not ready."""
+    Refused if nothing is applied, or the loader or its entries are not ready or were edited."""
     check_applied(root)
     loader = detect(root)
     loader.check()
     boot = loader.describe()
-    return loader, boot, pick(boot, root, release)
+    entry = pick(boot, root, release)
+    for each in (entry, boot.by_id(entry_line.trial_id(entry.id))):
+        if each and boot.is_edited(each):
+            raise Refused(edited(each), hint="'lowlat-gen apply' writes it again")
+    return loader, boot, entry
+
+
+def edited(entry: BootEntry) -> str:
+    return f"{entry.id}: somebody changed its line since lowlat wrote it"
 
 
 def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:

@@ -73,13 +73,18 @@ class Status:
         if self.decision is None:
             return "interrupted" if self.journalled else "none"
         tuned_ids = {entry.id for entry in self.boot.tuned()}
+        default = self.boot.default
         if self.decision.boot == "own" and self.loader and not tuned_ids:
             return "interrupted"
-        if self.boot.default and self.boot.default.ours:
+        if default and default.ours and not self.boot.is_edited(default):
             return "promoted"
         if self.loaded or (self.boot.next and self.boot.next.ours):
             return "trial-set"
-        return "tried" if tuned_ids.intersection(self.trials.seen) else "applied"
+        return "tried" if any(map(self.is_tried, self.boot.tuned())) else "applied"
+
+    def is_tried(self, entry: BootEntry) -> bool:
+        """Whether a trial of this entry's line came up."""
+        return entry.id in self.trials.seen and not self.boot.is_edited(entry)
 
     def to_json(self) -> dict[str, object]:
         made = self.decision
@@ -96,7 +101,7 @@ class Status:
                     "kernel": entry.release,
                     "entry": entry.id,
                     "plan": self.plans.get(entry.release),
-                    "tried": entry.id in self.trials.seen,
+                    "tried": self.is_tried(entry),
                     "default": self.boot.default == entry,
                 }
                 for entry in self.boot.tuned()
@@ -120,8 +125,10 @@ def read(root: Root) -> Status:
     name, boot, notes = _loader(root)
     edited = tuple(transaction.edited(disk, journal))
     notes += [f"{path} was edited since lowlat wrote it" for path in edited]
-    failed = known.failed or promote.failure(root, known)
-    if failed and not running.trial:
+    notes += [promote.edited(entry) for entry in boot.edited()]
+    if running.trial and known.failed:
+        notes.append(f"this trial does not count: {known.failed}")
+    elif failed := known.failed or ("" if running.trial else promote.failure(root, known)):
         notes.append(f"the last trial did not come up: {failed}")
     if decision and decision.boot == "tuned":
         notes += (fault for plan in stored for fault in tuned_plugin.faults(boot, plan))

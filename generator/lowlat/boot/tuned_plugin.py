@@ -31,7 +31,7 @@ def check(root: Root, proposal: Proposal, boot: BootMenu) -> None:
     if not root.exists("/etc/grub.d/00_tuned"):
         why = "/etc/grub.d/00_tuned is not there: TuneD's bootloader plugin reaches no boot loader"
         raise Refused(why, hint="use --boot own")
-    for entry in boot.entries:
+    for entry in boot.stocks():
         if entry_line.marked(entry.words):
             continue  # written by the plugin for the previous plan
         for word in entry_line.conflicting(entry.words, proposal.plan):

@@ -3,6 +3,7 @@
 
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Optional
 
 from lowlat.base.errors import Refused
@@ -30,8 +31,7 @@ def without_virtme(line: str) -> str:
 
 def parse(line: str) -> list[str]:
     """The parameters of a command line, without those for init."""
-    kernel, _, _ = f" {line} ".partition(" -- ")
-    return WORD.findall(kernel)
+    return list(takewhile(lambda word: word != "--", WORD.findall(line)))
 
 
 def name_of(parameter: str) -> str:

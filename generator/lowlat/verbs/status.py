@@ -70,12 +70,12 @@ def _describe(found: Status) -> Iterator[str]:
         yield f"decision  profile {made.profile}, isolated CPUs {made.isolated or 'none'}"
     yield f"loader    {found.loader or 'not known'}"
     if found.boot.default:
-        yield f"default   {_named(found.boot.default)}"
+        yield f"default   {_named(found, found.boot.default)}"
     if found.boot.next:
-        yield f"next      {_named(found.boot.next)}, once"
+        yield f"next      {_named(found, found.boot.next)}, once"
     yield f"running   {_running(found)}"
     for entry in found.boot.tuned():
-        tried = "tried" if entry.id in found.trials.seen else "not tried yet"
+        tried = "tried" if found.is_tried(entry) else "not tried yet"
         yield f"kernel    {entry.release}: {entry.id}, {tried}"
     for half in found.missing:
         what = "boot parameters" if half == "boot" else "run-time settings"
@@ -84,5 +84,7 @@ def _describe(found: Status) -> Iterator[str]:
         yield from filled(note, "note      ", " " * 10)
 
 
-def _named(entry: BootEntry) -> str:
-    return f"{entry.id} ({'tuned' if entry.ours else 'stock'}, Linux {entry.release or 'unknown'})"
+def _named(found: Status, entry: BootEntry) -> str:
+    kind = "tuned" if entry.ours else "stock"
+    edited = ", changed since lowlat wrote it" if found.boot.is_edited(entry) else ""
+    return f"{entry.id} ({kind}{edited}, Linux {entry.release or 'unknown'})"

@@ -17,10 +17,10 @@ from lowlat.base import encode
 from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, hooks, programs
-from lowlat.boot.loaders import grub_cfg, grub_entries
-from lowlat.boot.loaders.grub_cfg import Menu
+from lowlat.boot.loaders import grub_cfg, grub_entries, grub_words
 from lowlat.boot.loaders.grub_config import GrubConfig
 from lowlat.boot.loaders.grub_env import Environment
+from lowlat.boot.loaders.grub_menu import GrubEntry, Menu
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader, check_entry, refuse_pending
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
@@ -67,8 +67,8 @@ class Grub(Loader):
     def _boot(self, menu: Menu) -> BootMenu:
         kept = self._environment.read()
         entries = {item: _entry(item, menu) for item in menu.entries}
-        saved = "saved_entry" in menu.default
-        default = menu.find(kept.get("saved_entry", "0") if saved else menu.default)
+        name = menu.filled(menu.default, kept)
+        default = menu.find(name) if name is not None else None
         following = menu.find(kept["next_entry"]) if kept.get("next_entry") else None
         chosen = (None if item is None else entries[item] for item in (default, following))
         return BootMenu(tuple(entries.values()), *chosen)
@@ -161,7 +161,8 @@ class Grub(Loader):
     def _default_file(self, entry: BootEntry, follow: bool) -> str:
         """The file that sets GRUB_DEFAULT, as long as the entry can be generated."""
         menu = grub_cfg.parse(self._config.live()).entries
-        images = (item.image.rpartition("/")[2] for item in menu if item.id_path == entry.name)
+        lines = (item.line for item in menu if item.id_path == entry.name)
+        images = (line.split()[0].rpartition("/")[2] for line in lines)
         image = encode.shell(f"/boot/{next(images, '')}")
         kernel = "" if follow else f" && [ -e {image} ]"
         gone = f"99_lowlat{'' if follow else f' or Linux {encode.shell(entry.release)}'}"
@@ -184,13 +185,17 @@ class Grub(Loader):
         self._config.put(lambda: (self._config.generate(), None))
 
 
-def _entry(item: grub_cfg.GrubEntry, menu: Menu) -> BootEntry:
-    """One menu entry, with known variables filled in."""
-    name = item.image.rpartition("/")[2]
+def _entry(item: GrubEntry, menu: Menu) -> BootEntry:
+    """One menu entry. A lowlat entry with several linux lines has no line that counts."""
+    ours = item.path[0] == grub_entries.SUBMENU and item.id != entry_line.STOCK
+    image, *written = grub_words.split(item.line) or [""]
+    name = "".join(grub_words.passed(image, {})).rpartition("/")[2]
     release = re.sub(r"^[^0-9]*-|\.efi\.signed$", "", name)
-    ours = item.path[0] == grub_entries.SUBMENU and item.id != grub_entries.STOCK
-    words = entry_line.expanded(item.words, menu.variables)
-    return BootEntry(item.id_path, release, words, ours, ours and item.id.endswith("-trial"))
+    line = "" if ours and len(item.lines) != 1 else " ".join(written)
+    words, unfilled = (grub_words.passed(line, each) for each in (menu.variables, {}))
+    trial = ours and item.id.endswith(entry_line.trial_id(""))
+    foreign = item.script != "10_linux" or not grub_entries.is_stock(item.id)
+    return BootEntry(item.id_path, release, words, ours, trial, foreign, unfilled)
 
 
 def _without_ours(text: str) -> str:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Optional
 
 from lowlat.base.errors import Refused
-from lowlat.boot import programs
-from lowlat.boot.loaders import bls_entries, bls_menu, grub_cfg
+from lowlat.boot import entry_line, programs
+from lowlat.boot.loaders import bls_entries, bls_menu, grub_cfg, grub_words
 from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
 from lowlat.boot.loaders.grub_env import Environment
@@ -55,14 +55,14 @@ class Bls(EntryFiles):
 
     def check_new(self) -> None:
         for entry in self.describe().entries:
-            unknown = next(filter(_NAME.search, entry.words), None) if entry.release else None
+            unknown = next(filter(entry_line.is_open, entry.words), None) if entry.release else None
             if unknown is not None:
                 why = f"{entry.name}: what {unknown} stands for is not known"
                 raise Refused(why, hint=f"set it once in {self._path}, or write it out there")
 
     def describe(self) -> BootMenu:
         snippets, known = self._snippets(), self._known()
-        entries = tuple(bls_entries.entry(each, known) for each in snippets)
+        entries = tuple(_passed(each, known) for each in snippets)
         default = self._chosen(snippets, entries, self._default() or "")
         following = self._chosen(snippets, entries, self._next()) if self._next() else None
         return BootMenu(entries, default, following)
@@ -115,6 +115,13 @@ class Bls(EntryFiles):
     def remove(self) -> None:
         self._environment.tidy()
         super().remove()
+
+
+def _passed(snippet: Snippet, known: Mapping[str, str]) -> BootEntry:
+    """The entry with the words that the kernel gets: blscfg makes a linux line of the options."""
+    entry = bls_entries.entry(snippet, known)
+    words = grub_words.passed(snippet.options, known)
+    return replace(entry, words=words, unfilled=entry.words)
 
 
 def _with_one_line(snippet: Snippet) -> Snippet:

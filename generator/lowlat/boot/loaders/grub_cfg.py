@@ -3,87 +3,56 @@
 an expression that only GRUB can evaluate is left as written."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Optional
 
-_ITEM = re.compile(
-    r"\s*(menuentry|submenu)\s+(?P<title>'(?:[^']|'\\'')*'|\"[^\"]*\"|\S+)(.*)\{\s*$"
-)
+from lowlat.boot.loaders.grub_menu import GrubEntry, Menu
+
+_QUOTED = r"'(?:[^']|'\\'')*'"
+_ITEM = re.compile(rf"\s*(menuentry|submenu)\s+(?P<title>{_QUOTED}|\"[^\"]*\"|\S+)(.*)\{{\s*$")
 _ID = re.compile(r"(?:--id|\$\{?menuentry_id_option\}?)[ =]+('[^']*'|\"[^\"]*\"|[^\s{]+)")
 _FUNCTION = re.compile(r"\s*function\s+\S+\s*\{\s*$")
+_SECTION = re.compile(r"### (?:BEGIN \S*/(\S+)|END \S+) ###$")
 CLOSE = re.compile(r"\s*\}\s*$")
-_LINUX = re.compile(r"\s*linux(?:efi|16)?\s+(\S+)\s*(.*?)\s*$")
+LINUX = re.compile(r"(\s*linux(?:efi|16)?\s+)(\S.*?)\s*$")
+_INITRD = re.compile(r"\s*initrd(?:efi|16)?\s")
 _SET = re.compile(r"\s*set (\w+)=(\"[^\"]*\"|'[^']*'|\S*)\s*$")
-_WORD = re.compile(r"""(?:[^\s"'\\]|"(?:\\.|[^"\\])*"|'[^']*'|\\.)+""")
+_DEFAULT = re.compile(r"\s*(?:set )?default=(\"[^\"]*\"|'[^']*'|\S*)\s*$")
 
+#: An "if" over several rows; its last row; and where each branch begins.
+_IF = re.compile(r"\s*if\b(?!.*\bfi;?\s*$)")
+_FI = re.compile(r"\s*fi\b")
+_BRANCH = re.compile(r"\s*(?:elif|else|fi)\b")
 
-@dataclass(frozen=True)
-class GrubEntry:
-    """One menu entry: ``path`` are the ids and ``places`` the numbers that lead to it from the top,
-    ``titles`` the texts in the menu; ``image`` and ``words`` are those of its linux line."""
-
-    path: tuple[str, ...]
-    places: tuple[int, ...]
-    titles: tuple[str, ...]
-    image: str = ""
-    words: tuple[str, ...] = ()
-
-    @property
-    def id(self) -> str:
-        return self.path[-1]
-
-    @property
-    def id_path(self) -> str:
-        """The entry's name in GRUB_DEFAULT and next_entry."""
-        return ">".join(self.path)
-
-
-@dataclass(frozen=True)
-class Menu:
-    entries: tuple[GrubEntry, ...]
-    variables: Mapping[str, str]
-    default: str
-
-    def find(self, name: str) -> Optional[GrubEntry]:
-        """The entry that GRUB boots for this default. If the menu, or the submenu that the name
-        leads to, has no entry of this name, that is the first one there (run_menu() and
-        grub_menu_execute_entry() in grub-core/normal/menu.c)."""
-        depth, inside = 0, self.entries
-        while inside:
-            wanted, _, name = name.partition(">")
-            found = next((each for each in inside if wanted in _names(each, depth)), inside[0])
-            depth += 1
-            if len(found.places) == depth:
-                return found
-            inside = tuple(e for e in inside if e.places[:depth] == found.places[:depth])
-        return None
-
-
-def _names(entry: GrubEntry, depth: int) -> tuple[str, str, str]:
-    """The names of the item at this depth that leads to the entry: number, id and title."""
-    return (str(entry.places[depth]), entry.path[depth], entry.titles[depth])
+#: 10_linux replaces the titles of GRUB before 2.00.
+_CORRECTION = re.compile(rf'if \[ "x\$default" = ({_QUOTED}) \]; then default=({_QUOTED}); fi;')
 
 
 def parse(text: str) -> Menu:
     """Read a grub.cfg."""
-    return Menu(tuple(_entries(text)), variables(text), _default(text))
+    default, others = _defaults(text)
+    pairs = tuple((_unquoted(old), _unquoted(new)) for old, new in _CORRECTION.findall(text))
+    return Menu(tuple(_entries(text)), variables(text), default, others, pairs)
 
 
 def _entries(text: str) -> Iterator[GrubEntry]:
     # The open blocks: a submenu or entry, or None for a function; and the items seen in each.
     stack: list[Optional[tuple[str, str, int]]] = []
     counts = [0]
-    image, words = "", ()  # type: str, tuple[str, ...]
+    script, kind = "", ""
+    rows: list[str] = []
     for row in text.splitlines():
         item = _ITEM.match(row)
-        if item:
+        section = _SECTION.match(row)
+        if section:
+            script = section[1] or ""
+        elif item:
             title = _unquoted(item["title"])
             found = _ID.search(item[3])
             stack.append((_unquoted(found[1]) if found else title, title, counts[-1]))
             counts[-1] += 1
             counts.append(0)
-            kind, image, words = item[1], "", ()
+            kind, rows = item[1], []
         elif _FUNCTION.match(row):
             stack.append(None)
         elif CLOSE.match(row) and stack:
@@ -94,15 +63,46 @@ def _entries(text: str) -> Iterator[GrubEntry]:
             if kind == "menuentry":
                 open_now = [level for level in (*stack, top) if level is not None]
                 ids, titles, places = zip(*open_now)
-                yield GrubEntry(ids, places, titles, image, words)
+                line = next(_lines(with_initrd(rows)), "")
+                yield GrubEntry(ids, places, titles, script, line, tuple(_lines(rows)))
             kind = "submenu"
-        elif stack and (linux := _LINUX.match(row)):
-            image, words = linux[1], split(linux[2])
+        else:
+            rows.append(row)
 
 
-def split(text: str) -> tuple[str, ...]:
-    """The words of a linux line as written: quotes and backslashes stay."""
-    return tuple(_WORD.findall(text))
+def _lines(rows: Sequence[str]) -> Iterator[str]:
+    return (found[2] for found in map(LINUX.match, rows) if found)
+
+
+def with_initrd(rows: Sequence[str]) -> list[str]:
+    """The rows of an entry. Where an "if" has several branches with a kernel, only the one with an
+    initrd is left: on Ubuntu's cloud images (GRUB_FORCE_PARTUUID) a boot without it comes first,
+    and if that fails the next boot takes the other branch."""
+    kept: list[str] = []
+    branches: list[list[str]] = []
+    depth = 0
+    for row in rows:
+        depth += bool(_IF.match(row))
+        if not depth:
+            kept.append(row)
+            continue
+        if depth == 1 and (_IF.match(row) or _BRANCH.match(row)):
+            branches.append([])
+        branches[-1].append(row)
+        if _FI.match(row):
+            depth -= 1
+            if not depth:
+                kept += _chosen(branches)
+                branches = []
+    return kept
+
+
+def _chosen(branches: Sequence[Sequence[str]]) -> Iterator[str]:
+    booting = [branch for branch in branches if any(map(LINUX.match, branch))]
+    complete = [branch for branch in booting if any(map(_INITRD.match, branch))]
+    if len(booting) > 1 and len(complete) == 1:
+        return (row for row in complete[0][1:] if "GRUB_FORCE_PARTUUID" not in row)
+    return (row for branch in branches for row in branch)
 
 
 def variables(text: str) -> Mapping[str, str]:
@@ -115,11 +115,38 @@ def variables(text: str) -> Mapping[str, str]:
     return {name: values.pop() for name, values in found.items() if len(values) == 1}
 
 
-def _default(text: str) -> str:
-    found = (_SET.match(row) for row in text.splitlines())
-    values = [_unquoted(match[2]) for match in found if match and match[1] == "default"]
-    fixed = [value for value in values if "next_entry" not in value]
-    return fixed[-1] if fixed else "0"
+def _defaults(text: str) -> tuple[str, tuple[str, ...]]:
+    """The default that 00_header sets where nothing else is set for one boot, unless a later script
+    replaces it; and the defaults that scripts set under conditions of their own."""
+    default = "0"
+    others: list[str] = []
+    conditions: list[str] = []
+    for row in _outside(text):
+        found = _DEFAULT.match(row)
+        if _IF.match(row):
+            conditions.append(row)
+        elif row.lstrip().startswith("elif") and conditions:
+            conditions[-1] = row
+        elif _FI.match(row) and conditions:
+            conditions.pop()
+        elif found and "next_entry" not in found[1]:
+            if all("next_entry" in condition for condition in conditions):
+                default = _unquoted(found[1])
+            else:
+                others.append(_unquoted(found[1]))
+    return default, tuple(others)
+
+
+def _outside(text: str) -> Iterator[str]:
+    """The rows outside of entries, submenus and functions."""
+    depth = 0
+    for row in text.splitlines():
+        if _ITEM.match(row) or _FUNCTION.match(row):
+            depth += 1
+        elif depth and CLOSE.match(row):
+            depth -= 1
+        elif not depth:
+            yield row
 
 
 def without_section(text: str, script: str) -> str:
@@ -131,7 +158,8 @@ def without_section(text: str, script: str) -> str:
 
 def with_default_of(bare: str, other: str) -> str:
     """The configuration with the default that another one sets."""
-    return bare.replace(f'set default="{_default(bare)}"', f'set default="{_default(other)}"')
+    (old, _), (new, _) = _defaults(bare), _defaults(other)
+    return bare.replace(f'set default="{old}"', f'set default="{new}"')
 
 
 def _unquoted(text: str) -> str:

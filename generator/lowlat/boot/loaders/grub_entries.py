@@ -9,7 +9,7 @@ from typing import Callable, Optional
 
 from lowlat.base import encode
 from lowlat.boot import entry_line
-from lowlat.boot.loaders import grub_cfg
+from lowlat.boot.loaders import grub_cfg, grub_words
 from lowlat.model.plan import Plan
 
 #: 10_linux runs with this parameter, and the planned ones replace it in the output.
@@ -17,15 +17,11 @@ PLACE = "lowlat.line"
 
 SUBMENU = "lowlat"
 
-#: The submenu's first entry: the stock line of the promoted entry's kernel. GRUB boots the first
-#: entry if the default's id is gone, mostly because the line changed.
-STOCK = "lowlat-stock"
-
+_ID = r"gnulinux-(?P<release>.+)-advanced-[^']*"
 _HEAD = re.compile(
     r"(?P<begin>\s*menuentry )'(?P<title>(?:[^']|'\\'')*)'(?P<classes>.*)"
-    r"(?P<option>--id |\$menuentry_id_option )'gnulinux-(?P<release>.+)-advanced-[^']*'(?P<end>.*)"
+    rf"(?P<option>--id |\$menuentry_id_option )'{_ID}'(?P<end>.*)"
 )
-_LINUX = re.compile(r"(\s*linux(?:efi|16)?\s+\S+\s*)(.*)$")
 
 
 @dataclass(frozen=True)
@@ -41,8 +37,15 @@ class Stock:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of its linux line."""
-        return grub_cfg.split("".join(row[2] for row in map(_LINUX.match, self.rows) if row))
+        """The words of its linux line, without the image; none if it has several such lines."""
+        lines = [row[2] for row in map(grub_cfg.LINUX.match, self.rows) if row]
+        return grub_words.split(lines[0])[1:] if len(lines) == 1 else ()
+
+    def once(self) -> "Stock":
+        """The entry as it boots with its initrd, and without the function of Ubuntu's 00_header
+        that boots an entry a second time (GRUB_FORCE_PARTUUID)."""
+        rows = grub_cfg.with_initrd(self.rows)
+        return Stock(self.head, tuple(row for row in rows if row.strip() != "initrdfail"))
 
 
 def submenu(
@@ -58,15 +61,15 @@ def submenu(
     ``promoted`` the tuned entry that is the default, or its number.
     """
     stocks = list(stock_entries(text))
-    planned = [(stock, plan) for stock in stocks if (plan := plan_of(stock.release))]
+    single = [stock for each in stocks if (stock := each.once()).words]
+    planned = [(stock, plan) for stock in single if (plan := plan_of(stock.release))]
     if not stocks or not (planned or promoted):
         return ""
     release = entry_line.release_of(promoted)
     first = next((stock for stock in stocks if stock.release == release), stocks[0])
-    words = [word for word in first.words if word != PLACE]
     rows = [
         "submenu 'lowlat: tuned for low latency' --id " + SUBMENU + " {",
-        *_entry(first, "stock", STOCK, words),
+        *_entry(first, "stock", entry_line.STOCK, _without_place),
     ]
     for extra in ((), trial):
         for stock, plan in planned:
@@ -76,12 +79,17 @@ def submenu(
 
 def lost(made: str, promoted: str) -> str:
     """A message if the default is not among the generated entries; "" if it is."""
-    tuned = set(re.findall(r"'(lowlat-[^']+)'", made)) - {STOCK}
+    tuned = set(re.findall(r"'(lowlat-[^']+)'", made)) - {entry_line.STOCK}
     if not promoted or promoted in tuned or (promoted.isdecimal() and tuned):
         return ""
     if promoted.isdecimal():
         return "no promoted entry is left: the newest kernel's stock entry is the default"
     return f"{promoted} was promoted and is gone: its kernel's stock entry is the default"
+
+
+def is_stock(ident: str) -> bool:
+    """Whether 10_linux gives this id to a kernel's normal entry."""
+    return re.fullmatch(_ID, ident) is not None
 
 
 def stock_entries(text: str) -> Iterator[Stock]:
@@ -103,22 +111,42 @@ def stock_entries(text: str) -> Iterator[Stock]:
 def _tuned(
     stock: Stock, plan: Plan, trial: Sequence[str], known: Mapping[str, str]
 ) -> Iterator[str]:
-    words = entry_line.inlined(stock.words, known, plan)
-    name = entry_line.entry_id(stock.release, entry_line.tuned(words, plan, (), PLACE))
+    words = _inlined(stock.words, known, plan)
+    line = grub_words.passed(" ".join(entry_line.tuned(words, plan, (), PLACE)), {})
+    name = entry_line.entry_id(stock.release, line)
     title, name = ("lowlat, one try", entry_line.trial_id(name)) if trial else ("lowlat", name)
-    words = entry_line.inlined(words, known, plan, trial)
-    return _entry(stock, title, name, entry_line.tuned(words, plan, trial, PLACE))
+    words = entry_line.tuned(_inlined(words, known, plan, trial), plan, trial, PLACE)
+    return _entry(stock, title, name, lambda text: " ".join((grub_words.split(text)[0], *words)))
 
 
-def _entry(stock: Stock, title: str, name: str, words: Iterable[str]) -> Iterator[str]:
-    """The rows of the stock entry with another title, id and line."""
+def _inlined(
+    stock: Iterable[str], known: Mapping[str, str], plan: Plan, trial: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The words as written, with each variable that holds a conflicting parameter replaced by its
+    value."""
+    words: list[str] = []
+    for word in stock:
+        parts = grub_words.passed(word, known)
+        inline = parts and entry_line.conflicting(parts, plan, trial)
+        words.extend(
+            parts if inline and grub_words.passed(" ".join(parts), {}) == parts else [word]
+        )
+    return tuple(words)
+
+
+def _entry(stock: Stock, title: str, name: str, line: Callable[[str], str]) -> Iterator[str]:
+    """The rows of the stock entry with another title and id; ``line`` changes what follows
+    "linux"."""
     head = stock.head
     yield (
         f"{head['begin']}'{head['title']} ({title})'{head['classes']}{head['option']}"
         f"{encode.shell(name)}{head['end']}"
     )
-    line = " ".join(words)
     for row in stock.rows:
-        linux = _LINUX.match(row)
-        yield linux[1] + line if linux else row
+        linux = grub_cfg.LINUX.match(row)
+        yield linux[1] + line(linux[2]) if linux else row
     yield "}"
+
+
+def _without_place(text: str) -> str:
+    return " ".join(word for word in grub_words.split(text) if word != PLACE)

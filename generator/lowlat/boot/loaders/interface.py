@@ -19,13 +19,17 @@ PlanOf = Callable[[str], Optional[Plan]]
 @dataclass(frozen=True)
 class BootEntry:
     """A boot entry: ``name`` is the loader's name for it, ``words`` its kernel parameters with the
-    loader's variables filled in; ``ours`` marks lowlat's entries, ``trial`` those for one try."""
+    loader's variables filled in; ``ours`` marks lowlat's entries, ``trial`` those for one try,
+    ``foreign`` those that no tuned entry is made from: a person's, another system's, for rescue.
+    ``unfilled`` are the words without the variables' values, where that differs."""
 
     name: str
     release: str
     words: tuple[str, ...]
     ours: bool = False
     trial: bool = False
+    foreign: bool = False
+    unfilled: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -45,10 +49,34 @@ class BootMenu:
     def tuned(self, *, trial: bool = False) -> Iterator[BootEntry]:
         return (entry for entry in self.entries if entry.ours and entry.trial is trial)
 
+    def stocks(self) -> Iterator[BootEntry]:
+        """The distribution's entries that tuned ones are made from."""
+        return (entry for entry in self.entries if not (entry.ours or entry.foreign))
+
     def stock(self, release: str) -> Optional[BootEntry]:
         """The distribution's entry of a kernel."""
-        matching = (entry for entry in self.entries if entry.release == release and not entry.ours)
-        return next(matching, None)
+        return next((entry for entry in self.stocks() if entry.release == release), None)
+
+    def edited(self) -> Iterator[BootEntry]:
+        """The lowlat entries whose line somebody changed."""
+        return (entry for entry in self.entries if self.is_edited(entry))
+
+    def is_edited(self, entry: BootEntry) -> bool:
+        """Whether somebody changed the line of this lowlat entry. The id holds a hash of the line;
+        a trial entry has the line of the entry that it tries, and the parameters of a trial."""
+        if entry.id == entry_line.STOCK:
+            stock = self.stock(entry.release)
+            return stock is None or entry.words != stock.words
+        if not entry.ours:
+            return False
+        if not entry.trial:
+            words = entry.unfilled or entry.words
+            made = entry_line.entry_id(entry_line.release_of(entry.id), words)
+            return not entry.id.endswith(made)
+        tried = self.by_id(entry.id[: -len(entry_line.trial_id(""))])
+        if tried is None or self.is_edited(tried):
+            return True
+        return not entry_line.is_trial_of(entry.words, tried.words)
 
     def by_id(self, ident: str) -> Optional[BootEntry]:
         return next((entry for entry in self.entries if entry.id == ident), None)

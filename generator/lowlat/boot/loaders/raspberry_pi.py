@@ -96,7 +96,7 @@ class RaspberryPi(EntryFiles):
     def _entry(self, snippet: Snippet) -> BootEntry:
         entry = bls_entries.entry(snippet, {})
         words = (_SERIAL.sub("=${serial}", word) for word in entry.words)
-        return replace(entry, words=(_FIRMWARE, *words))
+        return replace(entry, words=(_FIRMWARE, *words), unfilled=entry.words)
 
     def _ordered(self, snippets: Sequence[Snippet]) -> list[Snippet]:
         return list(snippets)
