@@ -2,6 +2,8 @@
 """GRUB's environment block, a file in which GRUB itself stores what to boot; changed with GRUB's
 own grub-editenv."""
 
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Optional
 
@@ -15,9 +17,21 @@ from lowlat.host.root import Root
 #: Size in bytes: GRUB overwrites the block in place and cannot enlarge it.
 SIZE = 1024
 
-#: File systems and layers on which GRUB itself cannot write (util/grub.d/00_header.in).
-_READ_ONLY_FS = frozenset({"btrfs", "cpiofs", "newc", "odc", "romfs", "squash4", "tarfs", "zfs"})
-_READ_ONLY_LAYERS = frozenset({"lvm", "diskfilter", "cryptodisk", "luks", "luks2"})
+_TOOLS = ("grub-editenv", "grub2-editenv")
+_HEAD = b"# GRUB Environment Block\n"
+
+#: File systems and layers on which GRUB itself cannot write (util/grub.d/00_header.in), by the
+#: answer of grub-probe; "mdraid1x" and its like are RAID too.
+_READ_ONLY = {
+    "fs": ("btrfs", "cpiofs", "newc", "odc", "romfs", "squash4", "tarfs", "zfs"),
+    "abstraction": ("lvm", "diskfilter", "mdraid", "raid", "cryptodisk", "luks"),
+}
+_NAMES = {"lvm": "LVM", "diskfilter": "RAID", "mdraid": "RAID", "raid": "RAID"}
+
+#: Variables with which other programs choose an entry for one boot, and their scripts: 00_header of
+#: Ubuntu (GRUB_FORCE_PARTUUID), 00_header of GRUB 1.99, 08_fallback_counting of Fedora. They would
+#: boot another entry in place of the trial, or the trial again.
+_OTHERS = ("initrdfail", "prev_entry", "prev_saved_entry", "boot_counter")
 
 
 class Environment:
@@ -44,10 +58,11 @@ class Environment:
         finally:
             self.tidy()
         if done.status != 0 or self.read().get(name) != value:
-            raise Refused(f"{self.path}: {done.last_words}")
+            hint = f"'{self._tool} {self.path} list' shows what fills it, unset what is not needed"
+            raise Refused(f"{self.path}: {done.last_words}", hint=hint)
 
     def _edit(self, words: Sequence[str]) -> Finished:
-        tool = programs.need(self._root, "grub-editenv", "grub2-editenv")
+        tool = programs.need(self._root, *_TOOLS)
         held = self._disk.get(self.path)
         if held is None or held.link:
             return programs.run(self._root, [tool, self.path, *words])
@@ -57,6 +72,11 @@ class Environment:
         if done.status == 0:
             self._disk.commit(self.path)
         return done
+
+    @property
+    def _tool(self) -> str:
+        """The name of grub-editenv here."""
+        return (programs.find(self._root, *_TOOLS) or _TOOLS[0]).rpartition("/")[2]
 
     def tidy(self) -> None:
         """Remove a temporary file that a crash left."""
@@ -71,28 +91,49 @@ class Environment:
         the tuned entry would boot again and again."""
         if "save_env next_entry" not in config:
             raise Refused(f"{path} does not clear a one-shot entry")
+        self._check_block()
+        for name in _OTHERS:
+            value = self.read().get(name)
+            if value and re.search(rf"\$\{{?{name}\b", config):
+                why = f"{self.path}: another program's {name}={value[:60]} decides what boots next"
+                raise Refused(why, hint=self._disarming(name, value))
+        self._check_writable()
+
+    def _disarming(self, name: str, value: str) -> str:
+        unset = f"{self._tool} {self.path} unset {name}"
+        if name != "prev_saved_entry":
+            return unset
+        return f"{self._tool} {self.path} set saved_entry={shlex.quote(value)} && {unset}"
+
+    def _check_block(self) -> None:
+        """Raises Refused unless the block is a file as grub-editenv makes it."""
+        data, create = self._root.read_bytes(self.path), f"{self._tool} {self.path} create"
+        target = self._root.link(self.path)
+        if target is not None:
+            hint = f"rm {self.path} && {create}"
+            if data is not None:
+                hint = f'cp --remove-destination "$(readlink -f {self.path})" {self.path}'
+            why = (
+                f"{self.path} is a link to {target}, and GRUB may not find, or write, what it names"
+            )
+            raise Refused(why, hint=hint)
+        if data is None:
+            raise Refused(f"{self.path}: there is no such file for a one-shot entry", hint=create)
+        if len(data) != SIZE or not data.startswith(_HEAD):
+            kind = f"has {len(data)} bytes, not {SIZE}" if len(data) != SIZE else "has another head"
+            why = f"{self.path} is no environment block: it {kind}"
+            raise Refused(why, hint=f"{create}, then set again what it held")
+
+    def _check_writable(self) -> None:
+        """Raises Refused if GRUB cannot write where the block lies."""
         where = f"{self.path}: GRUB could not clear a one-shot entry there"
-        data = self._root.read_bytes(self.path)
-        if data is None or self._root.link(self.path) is not None:
-            hint = f"grub-editenv {self.path} create"
-            raise Refused(f"{where}, for there is no such file", hint=hint)
-        if len(data) != SIZE or not data.startswith(b"# GRUB Environment Block\n"):
-            raise Refused(f"{where}, for it is no environment block of {SIZE} bytes")
         tool = programs.need(self._root, "grub-probe", "grub2-probe")
-        for target, bad in (("fs", _READ_ONLY_FS), ("abstraction", _READ_ONLY_LAYERS)):
+        for target, bad in _READ_ONLY.items():
             done = programs.run(self._root, [tool, f"--target={target}", self.path])
             if done.status != 0:
                 raise Refused(f"{where}, for grub-probe says: {done.last_words}")
-            kinds = sorted(bad.intersection(_kinds(done.stdout)))
-            if kinds:
-                raise Refused(
-                    f"{where}, for it lies on {kinds[0]}",
-                    hint="choose the entry in GRUB's menu by hand: the next boot is stock again",
-                )
-
-
-def _kinds(text: str) -> set[str]:
-    """Words of grub-probe; "mdraid1x" and its like are one kind of "diskfilter"."""
-    words = set(text.split())
-    raid = any(word.startswith(("mdraid", "raid")) for word in words)
-    return words | {"diskfilter"} if raid else words
+            found = (kind for word in done.stdout.split() for kind in bad if word.startswith(kind))
+            kind = next(found, None)
+            if kind is not None:
+                why = f"{where}, for it lies on {_NAMES.get(kind, kind)}"
+                raise Refused(why, hint="'lowlat-gen trial --kexec' tries the line without it")

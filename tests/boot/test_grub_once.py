@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Variables of other programs in GRUB's environment block: a trial boots once and stock after it,
+by the generated script itself, or it is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.grub_script import Boot, boot
+from support.hosttree import NEEDS, RELEASE, STOCK, Host, entries_of
+
+pytest_plugins = ["support.hosttree"]
+pytestmark = NEEDS
+
+#: 00_header of Ubuntu's cloud images, before next_entry is read.
+_BEFORE = r"""
+if [ "\${initrdfail}" = 2 ]; then
+   set initrdfail=
+elif [ "\${initrdfail}" = 1 ]; then
+   set next_entry="\${prev_entry}"
+   set prev_entry=
+   save_env prev_entry
+   if [ "\${next_entry}" ]; then
+      set initrdfail=2
+   fi
+fi
+if [ "\${next_entry}" ] ; then"""
+
+_INITRDFAIL = r"""
+function initrdfail {
+    if [ -n "\${have_grubenv}" ]; then if [ -n "\${partuuid}" ]; then
+      if [ -z "\${initrdfail}" ]; then
+        set initrdfail=1
+        if [ -n "\${boot_once}" ]; then
+          set prev_entry="\${default}"
+          save_env prev_entry
+        fi
+      fi
+      save_env initrdfail
+    fi; fi
+}
+function savedefault {"""
+
+#: What their 10_linux makes of an entry (GRUB_FORCE_PARTUUID).
+_LINUX = r"""#!/bin/sh
+echo 'set partuuid=11-01'
+"${0%/*}/../stock_10_linux" | sed '
+/^\t*linux\t/ { h; d }
+/^\t*initrd\t/ {
+i\
+if [ "${initrdfail}" = 1 ]; then\
+  echo "GRUB_FORCE_PARTUUID set, initrdless boot failed. Attempting with initrd."
+x; p; x; p
+i\
+else\
+  echo "GRUB_FORCE_PARTUUID set, attempting initrdless boot."
+x; s/$/ panic=-1/
+a\
+fi\
+initrdfail
+}'
+"""
+
+#: 08_fallback_counting of Fedora.
+_COUNTING = r"""#!/bin/sh
+cat <<'END'
+if [ -n "${boot_counter}" -a "${boot_success}" = "0" ]; then
+  if [ "${boot_counter}" = "0" -o "${boot_counter}" = "-1" ]; then
+    set default=1
+    set boot_counter=-1
+  else
+    decrement boot_counter
+  fi
+  save_env boot_counter
+fi
+if [ "${menu_show_once}" ]; then
+  unset menu_show_once
+  save_env menu_show_once
+  set timeout=60
+fi
+END
+"""
+
+
+@pytest.fixture
+def cloud(host: Host) -> Host:
+    """A host with the scripts of Ubuntu's cloud images, and one of Fedora's."""
+    header = host.read("etc/grub.d/00_header")
+    header = header.replace('\nif [ "\\${next_entry}" ] ; then', _BEFORE)
+    host.write("etc/grub.d/00_header", header.replace("\nfunction savedefault {", _INITRDFAIL))
+    (host.path / "etc/grub.d/10_linux").rename(host.path / "etc/stock_10_linux")
+    for name, text in (("10_linux", _LINUX), ("08_fallback_counting", _COUNTING)):
+        host.write(f"etc/grub.d/{name}", text)
+        (host.path / f"etc/grub.d/{name}").chmod(0o755)
+    host.update_grub()
+    return host
+
+
+def _boots(host: Host, kept: dict[str, str], folder: Path, times: int) -> list[Boot]:
+    """So many boots, each with the block that the one before left."""
+    found: list[Boot] = []
+    for _ in range(times):
+        found.append(boot(host.config, found[-1].left if found else kept, folder))
+    return found
+
+
+def test_a_trial_boots_once_whatever_others_store(cloud: Host, tmp_path: Path) -> None:
+    first = boot(cloud.config, {}, tmp_path)
+    assert first.path == (STOCK,) and not first.initrd and first.line.endswith(" panic=-1")
+    second = boot(cloud.config, first.left, tmp_path)
+    assert second.initrd and "panic" not in second.line
+    cloud.done("apply")
+    entry = entries_of(cloud)[RELEASE]
+    refused = set()
+    for name, value in (
+        ("saved_entry", "1>0"),
+        ("initrdfail", "1"),
+        ("initrdfail", "2"),
+        ("prev_entry", f"lowlat>{entry}-trial"),
+        ("prev_saved_entry", f"lowlat>{entry}"),
+        ("recordfail", "1"),
+        ("boot_once", "true"),
+        ("boot_counter", "0"),
+        ("boot_indeterminate", "1"),
+        ("menu_show_once", "1"),
+    ):
+        edit = ("grub-editenv", "/boot/grub/grubenv")
+        cloud.chroot(*edit, "create")
+        cloud.chroot(*edit, "set", f"{name}={value}")
+        answer = cloud.lowlat("trial")
+        if answer.status == 2:
+            refused.add(name)
+            assert f"{name}={value}" in answer.err
+            assert cloud.chroot("sh", "-c", _hint(answer.err)).status == 0
+            cloud.done("trial")
+        tried, *after = _boots(cloud, cloud.environment(), tmp_path, 4)
+        assert tried.path == ("lowlat", f"{entry}-trial"), name
+        assert tried.initrd and "panic=30" in tried.line
+        assert [each.path[0] for each in after] == [STOCK] * 3 or name == "prev_saved_entry"
+    assert refused == {"initrdfail", "prev_entry", "prev_saved_entry", "boot_counter"}
+
+
+def _hint(line: str) -> str:
+    """The command in brackets at the end of a refusal."""
+    return line.rstrip().rpartition(" (")[2][:-1]
+
+
+def test_the_whole_road_of_a_cloud_image(cloud: Host, tmp_path: Path) -> None:
+    before = cloud.config
+    cloud.done("apply")
+    cloud.done("trial")
+    tried = boot(cloud.config, cloud.environment(), tmp_path)
+    cloud.boot_line(f"/boot/vmlinuz-{RELEASE} {tried.line}", "boot-1")
+    assert "came up" in cloud.done("boot", "record")
+    cloud.done("promote")
+    promoted = boot(cloud.config, {"initrdfail": "1"}, tmp_path)
+    assert promoted.path == ("lowlat", entries_of(cloud)[RELEASE]) and promoted.initrd
+    cloud.boot_line(f"/boot/vmlinuz-{RELEASE} {promoted.line}", "boot-2")
+    assert not [note for note in cloud.status()["notes"] if "the running line" in note]
+    cloud.done("rollback")
+    assert cloud.config == before
