@@ -29,6 +29,7 @@ from support.hosttree import (
     once,
     set_variable,
 )
+from support.unified_images import image
 from support.waits import GUARD_S
 
 pytest_plugins = ["support.hosttree"]
@@ -373,23 +374,17 @@ def test_systemd_boot_from_apply_to_rollback(debian: Host) -> None:
     assert not list((debian.path / "sys/firmware/efi/efivars").glob("LoaderEntry*"))
 
 
-IMAGE = """Kernel Type: uki
-    Cmdline: root=UUID=1 ro
-    Version: {release}
-         OS: Debian GNU/Linux 13 (trixie)
-"""
-
-
 def make_images(path: Path, namespace: Namespace) -> Host:
     """systemd-boot with a unified image for each kernel, of which the first is on its third try."""
     folder = "boot/efi/EFI/Linux"
     files = {
         "boot/efi/loader/loader.conf": "timeout 3\n",
         "sys/firmware/efi/efivars/SecureBoot-x": "\x06",
-        f"{folder}/debian-{RELEASE}+3.efi": IMAGE.format(release=RELEASE),
-        f"{folder}/debian-{OLDER}.efi": IMAGE.format(release=OLDER),
     }
     host = bare(path, namespace, files)
+    (host.path / folder).mkdir(parents=True)
+    (host.path / folder / f"debian-{RELEASE}+3.efi").write_bytes(image(RELEASE))
+    (host.path / folder / f"debian-{OLDER}.efi").write_bytes(image(OLDER))
     (host.path / DEBIAN).mkdir()
     set_variable(host, "LoaderInfo", "systemd-boot 257.13-1")
     host.boot_line(f"/vmlinuz-{RELEASE} root=UUID=1 ro", "boot-0")

@@ -18,14 +18,11 @@ from lowlat.boot.loaders import bls_entries, version_order
 from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, named
-from lowlat.host import firmware
+from lowlat.host import firmware, unified_image
 from lowlat.host.root import Root
 
 #: The boot partition: XBOOTLDR before the EFI system partition.
 _PLACES = ("/boot", "/efi", "/boot/efi")
-
-#: Fields of a unified kernel image, as `bootctl kernel-inspect` prints them.
-_FIELD = re.compile(r"^ *(Cmdline|Version|OS): *(.*)$", re.MULTILINE)
 
 #: The counter of systemd-boot in the name of a file whose tries are used up.
 _SPENT = re.compile(r"\+0(-\d+)?\.(conf|efi)$")
@@ -81,12 +78,11 @@ class SystemdBoot(EntryFiles):
         return sorted(snippets, key=functools.cmp_to_key(_order))
 
     def _image(self, path: str) -> Snippet:
-        said = programs.run(self._root, [self._tool(), "kernel-inspect", self._place + path])
-        held = dict(_FIELD.findall(said.stdout))
-        keys = {"title": "OS", "version": "Version", "options": "Cmdline"}
-        pairs = ((key, held[field]) for key, field in keys.items() if field in held)
+        held = unified_image.read(self._root, self._place + path)
+        rows = (("title", held.system), ("version", held.release), ("options", held.line))
         name = path.rpartition("/")[2]
-        return Snippet(bls_entries.base_name(name), name, (("efi", path), *pairs))
+        pairs = (("efi", path), *(row for row in rows if row[1]))
+        return Snippet(bls_entries.base_name(name), name, pairs)
 
     def _pattern(self) -> Optional[str]:
         """The default in loader.conf: an id or a pattern of ids."""
