@@ -178,6 +178,41 @@ def test_the_interpreter_is_found_behind_any_first_line(tmp_path: Path, first: s
         programs.ourselves(Root(str(tmp_path)))
 
 
+@pytest.mark.parametrize(
+    ("first", "weak"),
+    [
+        ("#!/usr/bin/env /opt/i", "opt/i"),
+        ("#! /usr/bin/env  -S /opt/i -x", "opt/i"),
+        ("#!/opt/env sh", "opt/env"),
+        ("#!/usr/bin/env i", "usr/local/sbin/i"),
+        ("#!/usr/bin/env i", "usr/sbin/i"),
+        ("#!/usr/bin/env i", "usr/local/sbin"),
+        ("#!/usr/bin/nested", "opt/i"),
+        ("#!/opt/i\n'''exec' /usr/bin/python3 \"$0\"", "opt/i"),
+    ],
+)
+def test_what_runs_is_what_is_judged(tmp_path: Path, first: str, weak: str) -> None:
+    names = ("opt/i", "opt/env", "usr/bin/env", "usr/bin/sh", "usr/bin/python3")
+    # In /usr/local/sbin it is not executable: env goes on to the next folder.
+    files = dict.fromkeys((*names, "usr/local/sbin/i", "usr/sbin/i"), "")
+    files |= {"usr/bin/nested": "#!/usr/bin/env /opt/i\n", "usr/bin/lowlat-gen": f"{first}\n"}
+    write_tree(tmp_path, files)
+    (tmp_path / "usr/sbin/i").chmod(0o755)
+    assert programs.ourselves(Root(str(tmp_path))) == "/usr/bin/lowlat-gen"
+    give(tmp_path / weak)
+    with pytest.raises(Refused, match=f"can write /{weak}"):
+        programs.ourselves(Root(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    "first", ["#!i", "#!/usr/bin/env", "#!/usr/bin/env -i sh", "#!/usr/bin/env -S A=b sh"]
+)
+def test_a_first_line_that_could_start_anything_is_refused(tmp_path: Path, first: str) -> None:
+    write_tree(tmp_path, {"usr/bin/lowlat-gen": f"{first}\n", "usr/bin/env": ""})
+    with pytest.raises(Refused, match="what its first line starts is not clear"):
+        programs.ourselves(Root(str(tmp_path)))
+
+
 def test_nothing_is_read_of_a_program_that_others_can_write(tmp_path: Path) -> None:
     write_tree(tmp_path, {"usr/bin/other": ""})
     os.mkfifo(give(tmp_path / "usr/bin") / "lowlat-gen")  # opening it blocks

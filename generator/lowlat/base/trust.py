@@ -9,17 +9,27 @@ root of the paths: in another system's tree, folders above it are not judged.
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Optional
 
+from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
+
+#: PATH of all that lowlat runs as root for the boot, in its order.
+FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin")
 
 #: The kernel's limit on links in a path.
 _LINKS = 40
 
 _LONGEST_LINE = 4096
+
+#: A program in a script's first line, by its path or by a name for PATH.
+_PROGRAM = re.compile(r"/[\w./+-]+|\w[\w.+-]*")
+
+#: The kernel's limit on scripts that are the interpreters of scripts (fs/exec.c, exec_binprm()).
+_NESTED = 5
 
 
 def check(path: str, top: str = "/", *, why: str = "", hint: str = "") -> None:
@@ -92,15 +102,19 @@ def _step(at: str, part: str) -> str:
     return at if part in ("", ".") else f"{at}/{part}"
 
 
-def _parts(path: str, top: str) -> Iterator[str]:
-    """The files that run with a program: its interpreter, and Python's modules."""
-    interpreter = _interpreter(path, top)
-    if interpreter is None:
-        return
-    yield interpreter
+def _parts(path: str, top: str, nested: int = 0) -> Iterator[str]:
+    """The files that run with a program: its interpreter, the interpreter's own one, and Python's
+    modules."""
+    for program in _started(path, top):
+        yield program
+        if Path(_follow(program, top)[1]).name.startswith("python"):
+            yield from _modules(program, top)
+        elif nested < _NESTED:
+            yield from _parts(program, top, nested + 1)
+
+
+def _modules(interpreter: str, top: str) -> Iterator[str]:
     real = _follow(interpreter, top)[1]
-    if not Path(real).name.startswith("python"):
-        return
     prefixes = {str(Path(each).parent.parent) for each in (interpreter, real)}
     for folder in _glob(top, [f"{prefix}/lib*/python3*" for prefix in (*prefixes, "/usr/local")]):
         yield folder
@@ -109,22 +123,45 @@ def _parts(path: str, top: str) -> Iterator[str]:
             yield from _imported(packages, top)
 
 
-def _interpreter(path: str, top: str) -> Optional[str]:
-    """The interpreter in a script's first line. If pip wrote a shell line, because the path is too
-    long, the program that this line calls."""
+def _started(path: str, top: str) -> Iterator[str]:
+    """The programs that a script's first line starts, as execve(2) and env(1) read it. If pip wrote
+    a shell line, because the path is too long, also the program that this line calls."""
     try:
-        with Path(_below(top, _follow(path, top)[1])).open("rb") as file:
-            lines = file.read(_LONGEST_LINE).decode("utf-8", "replace").split("\n")
+        held = files.read(_below(top, _follow(path, top)[1]), _LONGEST_LINE, whole=False)
     except OSError:
-        return None
+        return
+    lines = held.decode("utf-8", "replace").split("\n")
+    words = lines[0][2:].split(None, 1) if lines[0].startswith("#!") else []
+    if not words:
+        return
+    if not words[0].startswith("/"):
+        raise _unclear(path, lines[0])
+    yield words[0]
+    if Path(words[0]).name == "env":
+        yield from _by_env(path, lines[0], words[1:], top)
     called = re.match(r"'''exec' \"?(/[^\"\s]+)", lines[1]) if len(lines) > 1 else None
-    words = lines[0][2:].split() if lines[0].startswith("#!") else []
-    if called or not words:
-        return called and called[1]
-    if Path(words[0]).name != "env":
-        return words[0]
-    programs = _glob(top, [f"{folder}/{words[-1]}" for folder in ("/usr/local/bin", "/usr/bin")])
-    return next(iter(programs), words[0])
+    if called:
+        yield called[1]
+
+
+def _by_env(path: str, line: str, given: Sequence[str], top: str) -> Iterator[str]:
+    """The program that env(1) starts: by its path, or all places up to the first of PATH that has
+    it. Without -S, env gets one word only. Its options and variables could change everything."""
+    words = " ".join(given).split()
+    split = words[:1] == ["-S"]
+    name = "".join(words[1:2] if split else words[:1])
+    if not _PROGRAM.fullmatch(name) or (len(words) > 1 and not split):
+        raise _unclear(path, line)
+    for place in [name] if "/" in name else [f"{folder}/{name}" for folder in FOLDERS]:
+        yield place
+        found = Path(_below(top, _follow(place, top)[1]))
+        if found.is_file() and found.stat().st_mode & 0o111:
+            return
+
+
+def _unclear(path: str, line: str) -> Refused:
+    why = f"{path}: what its first line starts is not clear: {line[:80]}"
+    return Refused(why, hint="name the interpreter by its path, such as #!/usr/bin/python3")
 
 
 def _imported(packages: str, top: str) -> Iterator[str]:
@@ -133,7 +170,8 @@ def _imported(packages: str, top: str) -> Iterator[str]:
     for name in _glob(top, [f"{packages}/*.pth", f"{packages}/__editable__*"]):
         yield name
         file = Path(_below(top, name))
-        text = file.read_text("utf-8", "replace") if file.is_file() else ""
+        held = files.read(file, bounds.HOST_VALUE) if file.is_file() else b""
+        text = held.decode("utf-8", "replace")
         for groups in re.findall(r"(?m)^(/.*?)\s*$|'(/[^'\n]*)'", text):
             folder = groups[0] or groups[1]
             yield folder
