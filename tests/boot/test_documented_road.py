@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from support.hosttree import NEEDS, RELEASE, Host
@@ -54,7 +56,9 @@ def test_it_prints_what_the_document_shows(host: Host, document: str) -> None:
 
 def walk(host: Host, screen: Screen) -> None:
     answer = host.lowlat(*screen.words[1:])
-    assert screen.fits(answer.out + answer.err), (screen.command, answer)
+    # The documents' machine is the one that runs; below --root a dry run checks less.
+    said = re.sub(r"(?m)^not checked: .*\n", "", answer.out + answer.err)
+    assert screen.fits(said), (screen.command, answer)
 
 
 def reboot(host: Host) -> None:

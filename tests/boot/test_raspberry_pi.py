@@ -31,6 +31,7 @@ _NEWER = "6.12.108-test"
 def make_pi(path: Path, namespace: Namespace) -> Host:
     files = {f"{_FOLDER}/config.txt": _CONFIG, f"{_FOLDER}/cmdline.txt": f"{_LINE}\n"}
     host = bare(path, namespace, files)
+    host.live = True  # the mailbox is that of the machine that runs
     pi_firmware.add_mailbox(host)
     switch_on(host, "boot-0")
     return host

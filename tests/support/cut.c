@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Preloaded into the process that is cut, and into grub-editenv that it starts: counts the calls that
-// write to one file system, and kills both in the call of that number. A write is then done by half,
-// any other call not at all. What was done is logged, for replay.py. With LOWLAT_CUT_ERRNO that call
-// fails with this error instead, with LOWLAT_CUT_LASTING all later ones too. With LOWLAT_CUT_STOP the
-// process stops before that call (SIGSTOP), and makes it when it is continued.
+// write to one file system, and ends the process in the call of that number, any other one in its
+// next call. A write is then done by half, any other call not at all. What was done is logged, for
+// replay.py. With LOWLAT_CUT_ERRNO that call fails with this error instead, with LOWLAT_CUT_LASTING
+// all later ones too. With LOWLAT_CUT_STOP the process stops before that call (SIGSTOP), and makes it
+// when it is continued.
 //
 // From the environment, looked up at each call: LOWLAT_CUT_COUNT, a file that holds the count so far
 // (int); LOWLAT_CUT_DEV, the file system (st_dev); LOWLAT_CUT_AT, the call to die in; LOWLAT_CUT_LOG,
-// the log. In a child in a chroot also LOWLAT_CUT_ROOT, where that is, and LOWLAT_CUT_PARENT, the
-// process that dies with it.
+// the log. In a child in a chroot also LOWLAT_CUT_ROOT, where that is.
 //
 // A record of the log: count, call, path, two numbers and the length of the data, separated by tabs;
 // after the newline the data, and another newline.
@@ -50,14 +50,10 @@ __attribute__((constructor)) static void begin(void)
 
 static void die(void)
 {
-	const char *parent = getenv("LOWLAT_CUT_PARENT");
-	pid_t above = (pid_t)syscall(SYS_getppid);
-
-	if (parent && above > 1 && above == atoi(parent))
-		syscall(SYS_kill, above, SIGKILL);
 	syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
+	// The first process of a namespace gets no signal from itself.
 	for (;;)
-		syscall(SYS_pause);
+		syscall(SYS_exit_group, 128 + SIGKILL);
 }
 
 // Whether this call is the one to die in.
@@ -78,7 +74,9 @@ static int due(void)
 			syscall(SYS_kill, syscall(SYS_getpid), SIGSTOP);
 		return 0;
 	}
-	return getenv("LOWLAT_CUT_LASTING") && atoi(at) > 0 ? count >= atoi(at) : count == atoi(at);
+	int lasting = getenv("LOWLAT_CUT_LASTING") || !getenv("LOWLAT_CUT_ERRNO");
+
+	return lasting && atoi(at) > 0 ? count >= atoi(at) : count == atoi(at);
 }
 
 // Whether this call is to fail, with errno set. Where it is one to die in, it does not come back.

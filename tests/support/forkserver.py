@@ -13,14 +13,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def run(argv: Sequence[str], env: Mapping[str, str], stdin: str) -> dict[str, Any]:
-    """Run one command line; returns its status (negative: the signal) and both outputs."""
+def run(argv: Sequence[str], env: Mapping[str, str], stdin: str, root: str) -> dict[str, Any]:
+    """Run one command line on the machine whose / is ``root``; returns its status (negative: the
+    signal) and both outputs."""
     given, out, err = (os.memfd_create(name) for name in ("in", "out", "err"))
     os.write(given, stdin.encode())
     os.lseek(given, 0, os.SEEK_SET)
     child = os.fork()
     if child == 0:
-        _in_child(argv, env, (given, out, err))
+        _in_child(argv, env, (given, out, err), root)
     _, status = os.waitpid(child, 0)
     answer = {
         "status": os.waitstatus_to_exitcode(status),
@@ -32,9 +33,12 @@ def run(argv: Sequence[str], env: Mapping[str, str], stdin: str) -> dict[str, An
     return answer
 
 
-def _in_child(argv: Sequence[str], env: Mapping[str, str], fds: Sequence[int]) -> None:
+def _in_child(argv: Sequence[str], env: Mapping[str, str], fds: Sequence[int], root: str) -> None:
     status = 70
     try:
+        if root != "/":
+            os.chroot(root)
+            os.chdir("/")
         os.setsid()
         for number, fd in enumerate(fds):
             os.dup2(fd, number)
@@ -74,7 +78,8 @@ def serve() -> None:
             )
             answer = {"status": done.returncode, "out": done.stdout, "err": done.stderr}
         else:
-            answer = run(asked["argv"], asked.get("env", {}), asked.get("stdin", ""))
+            more = asked.get("env", {}), asked.get("stdin", ""), asked.get("root", "/")
+            answer = run(asked["argv"], *more)
         print(json.dumps(answer), flush=True)
 
 

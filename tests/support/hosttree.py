@@ -71,13 +71,11 @@ drive) echo "(hd0,gpt1)" ;;
 esac
 """
 
-#: A bootctl with the functions that lowlat uses: it stores settings in place of the firmware, and
-#: prints the content of an image.
+#: A bootctl with the functions that lowlat uses: it stores settings in place of the firmware.
 _BOOTCTL = """#!/bin/sh
 case $1 in
 set-default) name=Default ;;
 set-oneshot) name=OneShot ;;
-kernel-inspect) exec cat "$2" ;;
 *) exit 1 ;;
 esac
 file=/sys/firmware/efi/efivars/LoaderEntry$name-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f
@@ -186,7 +184,10 @@ class Namespace:
 
 
 class Host:
-    """One tree, and the actions on it from outside."""
+    """One tree, and the actions on it from outside; or with ``live`` on the machine whose / it
+    is."""
+
+    live = False
 
     def __init__(self, path: Path, namespace: Namespace) -> None:
         self.path = path
@@ -196,7 +197,9 @@ class Host:
         argv = [verb, "--root", str(self.path), *map(str, words)]
         if verb == "boot":
             argv = [verb, str(words[0]), "--root", str(self.path)]
-        answer = self.namespace.ask(argv=argv, env=env)
+        if self.live:
+            argv = [verb, *map(str, words)]
+        answer = self.namespace.ask(argv=argv, env=env, root=str(self.path) if self.live else "/")
         assert "Traceback" not in answer.err, answer.err
         return answer
 
@@ -263,6 +266,14 @@ class Host:
             "find boot etc var -type f -print0 | sort -z | xargs -0 sha256sum"
         )
         return self.namespace.must("sh", "-c", script, "sh", self.path)
+
+    def go_live(self) -> None:
+        """From now on verbs run on the machine whose / this tree is, on a disk of its own."""
+        (self.path / "run").mkdir(exist_ok=True)
+        self.mount("--rbind", self.path, self.path)
+        disk = self.path.stat().st_dev
+        self.write(f"sys/dev/block/{os.major(disk)}:{os.minor(disk)}/ro", "0\n")
+        self.live = True
 
     def mount(self, *words: object) -> None:
         self.namespace.must("mount", *words)

@@ -75,12 +75,11 @@ class Cutting(Namespace):
             **fault,
         }
         inner = {**common, "LOWLAT_CUT_ROOT": str(host.path), "LD_PRELOAD": "/tmp/cut.so"}
+        seen = "/tmp" if host.live else str(tmp)
         rows = [f"export LOWLAT_CUT_{name.upper()}=/tmp/cut.{name}" for name in ("count", "log")]
         rows += [f"export {name}='{value}'" for name, value in inner.items()]
-        (tmp / "cut.env").write_text("\n".join(["export LOWLAT_CUT_PARENT=$PPID", *rows, ""]))
-        outer = {
-            f"LOWLAT_CUT_{name.upper()}": str(tmp / f"cut.{name}") for name in ("count", "log")
-        }
+        (tmp / "cut.env").write_text("\n".join([*rows, ""]))
+        outer = {f"LOWLAT_CUT_{name.upper()}": f"{seen}/cut.{name}" for name in ("count", "log")}
         try:
             return host.lowlat(words[0], *words[1:], **common, **outer)
         finally:

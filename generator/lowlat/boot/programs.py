@@ -10,17 +10,26 @@ from typing import Optional
 from lowlat.base import encode, files, process, trust
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.process import Finished
+from lowlat.boot import confinement
 from lowlat.host.root import Root
-
-_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin")
 
 #: In seconds: grub-mkconfig runs os-prober, which mounts every partition.
 _LONGEST = 300.0
 
+#: Before a program of another system's tree, which was not written for this machine: it sees and
+#: ends no process of this machine, mounts nothing for it, and reaches no network.
+_APART = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--net", "--ipc", "--")
+
+_BELOW = "a dry run runs no program below --root"
+
+
+class Unchecked(Refused):
+    """A point stays unchecked, because the program that would tell must not run."""
+
 
 def find(root: Root, *names: str) -> Optional[str]:
     """The path of the first of these programs that the tree has."""
-    paths = (f"{folder}/{name}" for name in names for folder in _FOLDERS)
+    paths = (f"{folder}/{name}" for name in names for folder in trust.FOLDERS)
     return next((path for path in paths if root.exists(path)), None)
 
 
@@ -32,16 +41,29 @@ def need(root: Root, *names: str) -> str:
     return path
 
 
-def run(
-    root: Root, argv: Sequence[str], stdin: Optional[str] = None, limit: float = _LONGEST
-) -> Finished:
-    """Run a program of the tree in the system's language, not the user's. Raises LowlatError if it
-    cannot be started or does not end within ``limit`` seconds."""
-    environment = {"PATH": ":".join(_FOLDERS), "HOME": "/root", **_language(root)}
-    command = list(argv) if root.live else ["chroot", root.path, *argv]
-    done = process.run(command, timeout=limit, env=environment, stdin=stdin)
+def run(root: Root, argv: Sequence[str], limit: float = _LONGEST) -> Finished:
+    """Run a program of the tree in the system's language, not the user's. Raises Unchecked if the
+    tree is not trusted, LowlatError if the program cannot be started or does not end within
+    ``limit`` seconds."""
+    if not root.trusted:
+        raise Unchecked(f"{argv[0]} is not run: {_BELOW}")
+    apart = [] if root.live else [*_APART, "chroot", root.path]
+    return _run(root, [*apart, *argv], argv[0], limit)
+
+
+def run_confined(root: Root, argv: Sequence[str]) -> Finished:
+    """Run a program as run() does, but so that it cannot change anything. Raises Unchecked below
+    --root."""
+    if not root.live:
+        raise Unchecked(f"{argv[0]} is not run: {_BELOW}")
+    return _run(root, confinement.argv(argv), argv[0], _LONGEST)
+
+
+def _run(root: Root, command: Sequence[str], name: str, limit: float) -> Finished:
+    environment = {"PATH": ":".join(trust.FOLDERS), "HOME": "/root", **_language(root)}
+    done = process.run(command, timeout=limit, env=environment)
     if done.timed_out:
-        raise LowlatError(f"{argv[0]} did not end within {limit:.0f} s")
+        raise LowlatError(f"{name} did not end within {limit:.0f} s")
     return done
 
 

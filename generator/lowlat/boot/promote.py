@@ -11,6 +11,7 @@ from lowlat.boot.disk import Disk
 from lowlat.boot.loaders import by_hand
 from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
+from lowlat.boot.programs import Unchecked
 from lowlat.boot.transaction import AT_BOOT_S, Transaction, lock
 from lowlat.boot.trials import Pending, Trials
 from lowlat.host.root import BOOT_ID, Root
@@ -59,12 +60,9 @@ def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:
     return chosen
 
 
-def check_returns(root: Root, loader: Loader, by_kexec: bool = False) -> None:
-    """Raises Refused if the boot after the trial might not be stock."""
-    if by_kexec:
-        kexec.check(root)
-    else:
-        loader.check_one_shot()
+def check_returns(root: Root, loader: Loader, by_kexec: bool = False) -> list[str]:
+    """Raises Refused if the boot after the trial might not be stock. Returns messages about what a
+    dry run could not check."""
     if not hooks.has_systemd(root):
         raise Refused("systemd does not start this system: no unit would record the trial")
     settings = root.read("/etc/default/kexec") or ""
@@ -72,6 +70,14 @@ def check_returns(root: Root, loader: Loader, by_kexec: bool = False) -> None:
     if theirs or "LOAD_KEXEC=true" in settings:
         hint = "unload it with 'kexec -u' and set LOAD_KEXEC=false in /etc/default/kexec"
         raise Refused("reboots go through kexec here, past the boot loader", hint=hint)
+    try:
+        if by_kexec:
+            kexec.check(root)
+        else:
+            loader.check_one_shot()
+    except Unchecked as error:
+        return [f"not checked: whether {loader.name} boots an entry only once ({error})"]
+    return []
 
 
 def waits(root: Root, known: Trials) -> bool:

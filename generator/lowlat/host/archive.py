@@ -287,16 +287,16 @@ def _plain(line: bytes) -> bytes:
     return line.decode("unicode_escape").encode("latin-1")
 
 
-def open_root(path: str) -> Root:
-    """The root that a user named with ``--root``: a folder, or an archive of ``capture``. Raises
-    Refused if it is neither."""
+def open_root(path: str, *, trusted: bool = False) -> Root:
+    """The root that a user named with ``--root``: a folder, or an archive of ``capture``; programs
+    may run of a folder that is ``trusted``. Raises Refused if it is neither."""
     hint = "give the folder or the archive of a captured machine"
     try:
         mode = Path(path).stat().st_mode
     except (OSError, ValueError) as error:
         raise Refused(f"--root {path}: no such folder or archive", hint=hint) from error
     if stat.S_ISDIR(mode):
-        return Root(path)
+        return Root(path, trusted=trusted)
     if not stat.S_ISREG(mode):
         raise Refused(f"--root {path}: neither a folder nor an archive", hint=hint)
     return load(path)

@@ -36,11 +36,16 @@ ANSWERS = "/.lowlat"
 
 
 class Root:
-    """The tree below a folder: ``/`` for the running machine, another folder for a captured one."""
+    """The tree below a folder: ``/`` for the running machine, another folder for a captured one.
+    Programs of a tree may run only if it is ``trusted``: this machine's, or one that the user had
+    a verb write to."""
 
-    def __init__(self, path: str = "/") -> None:
+    trusted = False
+
+    def __init__(self, path: str = "/", *, trusted: bool = False) -> None:
         self.path = os.path.realpath(path)
         self.live = self.path == "/"
+        self.trusted = trusted or self.live
         self._prefix = "" if self.live else self.path
 
     def read_bytes(self, path: str) -> Optional[bytes]:

@@ -11,6 +11,7 @@ from lowlat.boot.apply import Proposal
 from lowlat.boot.decision import Decision
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.interface import BootMenu, Loader
+from lowlat.boot.programs import Unchecked
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.verbs import options
@@ -78,7 +79,11 @@ def _shown(proposal: Proposal, loader: Loader, root: Root, boot: BootMenu) -> It
     yield "lowlat's own files go below /etc and /var/lib/lowlat; 'rollback' removes them"
     if isinstance(loader, ByHand):
         yield from _steps(loader, root, proposal.plan)
-    rows = loader.pending()
+    try:
+        rows = loader.pending(dry=True)
+    except Unchecked as error:
+        yield f"not checked: changes by others that are not generated yet ({error})"
+        return
     if rows:
         yield "changes by others that are not generated yet:"
     for row in rows:

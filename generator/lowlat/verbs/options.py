@@ -56,12 +56,14 @@ def as_json() -> Any:
 class HostArguments:
     """The arguments of every verb that writes to the host."""
 
-    root: str = option("PATH", "act on the system whose tree lies at PATH", "/")
+    root: str = option(
+        "PATH", "act on the system whose tree lies at PATH; runs its programs, so trust it", "/"
+    )
     dry_run: bool = flag("print what would be done, and do nothing")
 
     def open(self) -> Root:
         """The tree to write to. Raises Refused if it is an archive."""
-        root = open_root(self.root)
+        root = open_root(self.root, trusted=not self.dry_run)
         if not Path(self.root).is_dir() or not root.exists("/etc"):
             why = f"--root {self.root} is not the tree of a system"
             raise Refused(why, hint="'lowlat-gen plan' and 'render' read a captured machine")

@@ -20,12 +20,12 @@ class TrialArguments(options.EntryArguments):
 def main(args: TrialArguments) -> int:
     root = args.open()
     loader, boot, entry = promote.applied_entry(root, args.kernel)
-    promote.check_returns(root, loader, args.kexec)
+    unchecked = promote.check_returns(root, loader, args.kexec)
     name = entry_line.trial_id(entry.id)
     changed = not promote.is_set(root, boot, entry, args.kexec)
     if args.dry_run:
         would = f"would load {name} for kexec"
-        said = [would if args.kexec else f"the next boot would be {name}, once"]
+        said = [would if args.kexec else f"the next boot would be {name}, once", *unchecked]
     else:
         said = list(_said(args.kexec, root, promote.try_once(root, loader, entry, args.kexec)))
     before, after = line_of(boot.next or boot.default), line_of(boot.by_id(name))

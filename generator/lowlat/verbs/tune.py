@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lowlat.base.arguments import flag
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
-from lowlat.boot import apply, entry_line
+from lowlat.boot import apply, entry_line, promote
 from lowlat.boot.apply import Proposal
 from lowlat.boot.decision import Decision
 from lowlat.boot.loaders.interface import Loader, refuse_pending
@@ -54,8 +54,10 @@ def main(args: TuneArguments) -> int:
     if args.json:
         raise Refused("--json prints where the loop stands", hint="give it with --status")
     if args.dry_run:
-        proposal, _, state = _prepare(root, args)
+        proposal, loader, state = _prepare(root, args)
         _show(root, proposal, state)
+        for line in promote.check_returns(root, loader, args.wanted.kexec):
+            print(line)
         return 0
     with exclusive_lock(root):
         proposal, loader, state = _prepare(root, args)

@@ -73,9 +73,10 @@ class Grub(Loader):
         chosen = (None if item is None else entries[item] for item in (default, following))
         return BootMenu(tuple(entries.values()), *chosen)
 
-    def pending(self) -> Sequence[str]:
+    def pending(self, *, dry: bool = False) -> Sequence[str]:
         # lowlat's own section is no pending change: an interrupted apply left it out.
-        live, fresh = map(_without_ours, (self._config.live(), self._config.generate()))
+        made = self._config.preview() if dry else self._config.generate()
+        live, fresh = map(_without_ours, (self._config.live(), made))
         return self._changes(live, fresh)
 
     def _changes(self, live: str, fresh: str) -> Sequence[str]:

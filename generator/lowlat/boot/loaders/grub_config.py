@@ -2,17 +2,25 @@
 """grub.cfg on disk: generated, checked and then renamed, never edited, even while a kernel's
 package generates it too."""
 
+import os
 import time
+from pathlib import Path
 from typing import Callable, Optional, TypeVar
 
 from lowlat.base import files
 from lowlat.base.errors import Refused
 from lowlat.boot import programs
 from lowlat.boot.disk import Disk, FileSnapshot, digest
+from lowlat.boot.programs import Unchecked
 from lowlat.boot.transaction import PATIENT_S
 from lowlat.host.root import Root
 
 T = TypeVar("T")
+
+_SCRIPTS = "/etc/grub.d"
+
+#: A manager of the boot partitions, which a script in that folder has write them.
+_MANAGER = "proxmox-boot-tool"
 
 #: How often the configuration is generated again while other programs do so too.
 _TRIES = 5
@@ -43,6 +51,35 @@ class GrubConfig:
         if "\ufffd" in done.stdout:
             raise Refused(f"{self.mkconfig} writes a text that is no UTF-8")
         return done.stdout
+
+    def preview(self) -> str:
+        """The same for a dry run, in which no script can change anything. Raises Unchecked where
+        that would not tell what generate() returns."""
+        why = self._why_no_preview()
+        if why:
+            raise Unchecked(f"{self.mkconfig} is not run: {why}")
+        done = programs.run_confined(self._root, [self.mkconfig])
+        if done.status != 0:
+            raise Unchecked(f"{self.mkconfig} fails without rights: {done.last_words}")
+        return done.stdout
+
+    def _why_no_preview(self) -> str:
+        for name in self._root.names(_SCRIPTS):
+            if _MANAGER in (self._root.read(f"{_SCRIPTS}/{name}") or ""):
+                return f"{_SCRIPTS}/{name} calls {_MANAGER}"
+        others = self.live().partition(f"{_SCRIPTS}/30_os-prober ###\n")[2].partition("###")[0]
+        if "menuentry " in others:
+            return "os-prober would have to mount other systems"
+        if self._root.live and not all(map(self._is_plain, ("/", self.folder))):
+            return "grub-probe would need rights to see what the file systems lie on"
+        return ""
+
+    def _is_plain(self, path: str) -> bool:
+        """Whether a file system lies on one disk or partition, without device mapper or RAID."""
+        number = Path(self._root.host(path)).stat().st_dev
+        device = f"/sys/dev/block/{os.major(number)}:{os.minor(number)}"
+        layers = (f"{at}/{kind}" for at in (device, f"{device}/..") for kind in ("dm", "md"))
+        return self._root.exists(device) and not any(map(self._root.exists, layers))
 
     def put(self, make: Callable[[], tuple[str, T]]) -> T:
         """Install the configuration that ``make`` generates. It is generated again if another

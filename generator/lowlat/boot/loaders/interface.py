@@ -130,8 +130,9 @@ class Loader(Protocol):
     def describe(self) -> BootMenu:
         """The loader's present state."""
 
-    def pending(self) -> Sequence[str]:
-        """Changes by others that the loader does not show yet: lines of a diff."""
+    def pending(self, *, dry: bool = False) -> Sequence[str]:
+        """Changes by others that the loader does not show yet: lines of a diff. With ``dry`` no
+        program can change anything; raises Unchecked where that does not tell."""
         return ()
 
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:

@@ -140,10 +140,13 @@ class RaspberryPi(EntryFiles):
         self._put_text("config.txt", self._without_ours("config.txt") + part)
 
     def _next(self) -> str:
-        armed = not cannot_try(self._root) and self._mailbox(_GET_FLAGS, 0) & 1
+        armed = self._has_mailbox() and self._mailbox(_GET_FLAGS, 0) & 1
         return (self._tried() or "") if armed else ""
 
     def check_one_shot(self) -> None:
+        if not self._root.live:
+            why = "the flag for one boot is in the firmware of the machine that runs"
+            raise Refused(why, hint="try the entry there, without --root")
         why = cannot_try(self._root)
         if why:
             raise Refused(why)
@@ -156,7 +159,7 @@ class RaspberryPi(EntryFiles):
             self._mailbox(_SET_FLAGS, 1)
             return
         # The flag first: while it is set, tryboot.txt must exist.
-        if not cannot_try(self._root):
+        if self._has_mailbox():
             self._mailbox(_SET_FLAGS, 0)
         if self._tried():
             self._disk.remove(f"{self.path}/tryboot.txt")
@@ -190,6 +193,10 @@ class RaspberryPi(EntryFiles):
 
     def _tried(self) -> Optional[str]:
         return _named(self._text("tryboot.txt"))
+
+    def _has_mailbox(self) -> bool:
+        """Whether the firmware can be asked: it is this machine's, not that of a tree."""
+        return self._root.live and not cannot_try(self._root)
 
     def _mailbox(self, tag: str, value: int) -> int:
         """The flags; ``tag`` reads or sets them."""

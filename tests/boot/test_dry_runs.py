@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What only reads runs nothing of another system's tree; and on this machine a dry run gives the
+scripts of others no way to change anything."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from test_bls import make_debian, make_fedora, make_images
+from test_raspberry_pi import make_pi
+
+from lowlat.verbs import VERBS
+from support.hosttree import NEEDS, Host, Namespace, make
+from support.powercut import NEEDS_CC
+
+pytest_plugins = ["support.hosttree"]
+pytestmark = [*NEEDS, NEEDS_CC, pytest.mark.security]
+
+#: How each verb reads a tree.
+READING = {
+    "apply": ["--dry-run", "--dry-run --accept-pending"],
+    "capture": ["/dev/null", "--evidence /dev/null"],
+    "cpus": ["isolated"],
+    "lint": ["", "quiet"],
+    "plan": ["", "--diff"],
+    "probe": [""],
+    "profile": ["check PROFILE"],
+    "promote": ["--dry-run"],
+    "render": ["--out OUT"],
+    "rollback": ["--dry-run"],
+    "run": ["--dry-run -- true"],
+    "runtime": ["verify", "start --dry-run", "stop --dry-run"],
+    "status": ["", "--json"],
+    "trial": ["--dry-run"],
+    "tune": ["--dry-run", "--status", "--resume --dry-run", "--abort --dry-run"],
+    "verify": ["--duration 0s"],
+    "watch": ["--once"],
+}
+#: These look at the boot loader, so they are tried with every kind.
+LOADER = ("apply", "promote", "rollback", "status", "trial", "tune")
+
+#: These take no --root, or do not only read.
+OTHERS = {"boot", "doctor", "explain", "fleet", "measure", "rehearse", "report", "top"}
+
+#: It needs no library: nothing else of /usr is there.
+_MARK = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	char path[256];
+	snprintf(path, sizeof(path), "/ran/%s", strrchr(argv[0], '/') + 1);
+	return open(path, O_CREAT | O_WRONLY, 0600) < 0;
+}
+"""
+MAKERS = [make, make_fedora, make_debian, make_images, make_pi]
+
+
+@pytest.fixture(scope="module")
+def marks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A /usr whose every program leaves a mark in /ran, and does nothing else."""
+    usr = tmp_path_factory.mktemp("marks") / "usr"
+    for folder in ("bin", "lib/systemd/system"):
+        (usr / folder).mkdir(parents=True)
+    source = usr / "mark.c"
+    source.write_text(_MARK)
+    subprocess.run(["cc", "-static", "-o", usr / "mark", source], check=True)
+    names = {path.name for folder in ("bin", "sbin") for path in Path("/usr", folder).iterdir()}
+    for name in names | {"bootctl", "vcmailbox", "lowlat-gen", "grub2-mkconfig", "grub2-probe"}:
+        (usr / "bin" / name).hardlink_to(usr / "mark")
+    (usr / "sbin").symlink_to("bin")
+    return usr
+
+
+def make_tried(maker: Callable[[Path, Namespace], Host], path: Path, namespace: Namespace) -> Host:
+    """A host with applied entries and a trial that is set."""
+    host = maker(path, namespace)
+    host.done("apply")
+    host.done("trial")
+    host.live = False
+    return host
+
+
+@pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)
+def test_what_reads_a_tree_runs_nothing_of_it(
+    tmp_path: Path, namespace: Namespace, marks: Path, maker: Callable[[Path, Namespace], Host]
+) -> None:
+    assert {*READING, *OTHERS} == {*VERBS}
+    host = make_tried(maker, tmp_path / "host", namespace)
+    host.mount("--bind", marks, host.path / "usr")
+    (host.path / "ran").mkdir()
+    for folder in ("etc/grub.d", "etc/lowlat/health.d", "etc/kernel/postinst.d"):
+        (host.path / folder).mkdir(parents=True, exist_ok=True)
+        for name in ("10_linux", "42_mark"):
+            (host.path / folder / name).unlink(missing_ok=True)
+            (host.path / folder / name).symlink_to("/usr/bin/true")
+    named = {"OUT": str(tmp_path / "out"), "PROFILE": str(tmp_path / "lowlat.conf")}
+    (tmp_path / "lowlat.conf").write_text("[main]\nparent = lowlat\n")
+    said = {}
+    for verb in READING if maker is make else LOADER:
+        for way in READING[verb]:
+            words = [named.get(word, word) for word in way.split()]
+            said[verb, way] = host.lowlat(verb, *words)
+            assert [path.name for path in (host.path / "ran").iterdir()] == [], (verb, way)
+    for verb, way in (("status", ""), ("apply", "--dry-run"), ("rollback", "--dry-run")):
+        assert said[verb, way].status == 0, said[verb, way]
+    by_grub = maker in (make, make_fedora)
+    assert ("not checked: whether GRUB" in said["trial", "--dry-run"].out) == by_grub
+    assert ("not checked: changes by others" in said["apply", "--dry-run"].out) == (maker is make)
+    # What acts on the tree runs its programs: the marks work.
+    host.lowlat("rollback")
+    assert any((host.path / "ran").iterdir()) == (maker is not make_pi)
+
+
+_CHANGES = """#!/bin/sh
+for folder in /boot /etc /var/lib /run /dev /root /tmp; do
+	touch $folder/mark 2>/dev/null && echo "# $folder"
+done
+echo "# caps $(sed -n 's/^CapEff:.//p' /proc/self/status)"
+"""
+
+
+def test_a_dry_run_gives_scripts_of_others_no_way_to_change_anything(host: Host) -> None:
+    host.go_live()
+    _script(host, "09_other", _CHANGES)
+    (host.path / "root").mkdir()
+    tops = ("boot", "etc", "var", "run", "root", "tmp")
+    before = host.snapshot(tops)
+    said = host.done("apply", "--dry-run")
+    assert "+### BEGIN /etc/grub.d/09_other ###" in said and "+# caps 0000000000000000" in said
+    assert [row for row in said.splitlines() if row.startswith("  +# /")] == [
+        "  +# /run",
+        "  +# /tmp",
+    ]
+    assert host.snapshot(tops) == before
+
+
+def test_what_a_dry_run_cannot_check_is_named(host: Host) -> None:
+    host.go_live()
+    _script(host, "42_broken", "#!/bin/sh\necho it broke >&2\nexit 3\n")
+    assert "not checked: changes by others" in host.done("apply", "--dry-run")
+    disk = next((host.path / "sys/dev/block").iterdir())
+    (disk / "dm").mkdir()
+    assert "grub-probe would need rights" in host.done("apply", "--dry-run")
+    found = "menuentry 'Other' {\n}\n"
+    head = "### BEGIN /etc/grub.d/30_os-prober ###\n"
+    host.write("boot/grub/grub.cfg", host.config.replace(head, head + found))
+    assert "os-prober would have to mount" in host.done("apply", "--dry-run")
+    _script(host, "000_proxmox_boot_header", "#!/bin/sh\nproxmox-boot-tool refresh\n")
+    said = host.done("apply", "--dry-run")
+    assert "/etc/grub.d/000_proxmox_boot_header calls proxmox-boot-tool" in said
+
+
+def _script(host: Host, name: str, text: str) -> None:
+    host.write(f"etc/grub.d/{name}", text)
+    (host.path / "etc/grub.d" / name).chmod(0o755)
