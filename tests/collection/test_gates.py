@@ -4,6 +4,7 @@ ansible-test and Galaxy's importer."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -108,6 +109,24 @@ def test_a_variable_of_the_role_has_its_heading_and_its_default(ansible: Ansible
     assert defaults == {name: spec["default"] for name, spec in specs.items() if "default" in spec}
     kinds = re.findall(r"(?m)^Type: `(\w+)`$", text)
     assert kinds == [spec["type"] for spec in specs.values()]
+
+
+@pytest.mark.security
+def test_no_file_has_a_name_that_everybody_knows() -> None:
+    """In a folder that others can write, a link of that name would be there before."""
+    texts = {path: path.read_text() for path in COLLECTION.rglob("*.*ml")}
+    assert len(texts) > 5
+    shared = re.compile(r"/tmp\b|/dev/shm")
+    assert [str(path) for path, text in texts.items() if shared.search(text)] == []
+
+
+@pytest.mark.security
+def test_a_zero_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """lowlat-gen refuses it; without it the plan would be another."""
+    monkeypatch.syspath_prepend(COLLECTION / "plugins/module_utils")
+    words = importlib.import_module("lowlat_gen").words
+    given = {"housekeeping_cores": 0, "as_host": False, "isolate": None, "enable": ["a", "b"]}
+    assert words(given, given) == ["--housekeeping-cores", "0", "--enable", "a", "--enable", "b"]
 
 
 def test_the_archive_has_all_of_it(ansible: Ansible, tmp_path: Path) -> None:

@@ -32,7 +32,9 @@ def test_the_first_failure_stops_the_play(tmp_path: Path, namespace: Namespace) 
     assert [played.recap(name)["failed"] for name in ("a", "b")] == [0, 1]
     kept = json.loads((ansible.folder / "runs/b/failure.json").read_text())
     assert kept["host"] == "b" and "did not come up" in kept["failure"]
-    assert (ansible.folder / "runs/b/lowlat-evidence.gz").is_file()
+    for name in ("failure.json", "lowlat-evidence.gz"):
+        assert (ansible.folder / "runs/b" / name).stat().st_mode & 0o777 == 0o600
+    assert set(Path("/tmp").glob("ansible.*.lowlat")) == set()  # noqa: S108
 
     told = play(ansible, hosts, "lowlat.lowlat.report", lowlat_controller_program="/bin/echo")
     assert told.status == 0, told.out

@@ -38,7 +38,7 @@ def words(params, names):
             found.append(option)
         elif isinstance(value, list):
             found.extend(word for item in value for word in (option, item))
-        elif value not in (None, False, ""):
+        elif value is not None and value is not False and value != "":  # 0 == False
             found.extend([option, str(value)])
     return found
 
