@@ -22,11 +22,18 @@ from support import procs, waits
 STUBBORN = "(trap '' TERM; exec sleep 300) & echo $!; wait"
 
 
-def test_output_status_and_input_come_through() -> None:
-    script = "cat; printf '\\377' >&2; exit 3"
-    done = process.run(["sh", "-c", script], timeout=waits.GUARD_S, stdin="ä")
+def test_output_and_status_come_through() -> None:
+    script = "cat; printf ä; printf '\\377' >&2; exit 3"
+    done = process.run(["sh", "-c", script], timeout=waits.GUARD_S)
     assert (done.status, done.stdout, done.stderr) == (3, "ä", "\ufffd")
     assert not done.timed_out
+
+
+@pytest.mark.security
+def test_of_long_output_the_end_is_kept() -> None:
+    script = "head -c 9000000 /dev/zero | tr '\\0' a; echo end; yes | head -c 9000000 >&2"
+    done = process.run(["sh", "-c", script], timeout=waits.GUARD_S, keep=1000)
+    assert (done.stdout, done.stderr) == (f"{'a' * 996}end\n", "y\n" * 500)
 
 
 @pytest.mark.parametrize(

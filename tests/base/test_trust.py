@@ -213,6 +213,12 @@ def test_a_first_line_that_could_start_anything_is_refused(tmp_path: Path, first
         programs.ourselves(Root(str(tmp_path)))
 
 
+def test_a_pipe_in_place_of_a_program_holds_nothing(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"usr/bin/other": ""})
+    os.mkfifo(tmp_path / "usr/bin/lowlat-gen")
+    assert programs.ourselves(Root(str(tmp_path))) == "/usr/bin/lowlat-gen"
+
+
 def test_nothing_is_read_of_a_program_that_others_can_write(tmp_path: Path) -> None:
     write_tree(tmp_path, {"usr/bin/other": ""})
     os.mkfifo(give(tmp_path / "usr/bin") / "lowlat-gen")  # opening it blocks

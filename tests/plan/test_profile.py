@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,9 @@ def test_a_profile_is_checked_before_it_is_used(tmp_path: Path) -> None:
     write_tree(file.parent, {file.name: "[main]\nparent = lowlat\n[settings]\nskew_tick = off\n"})
     answer = lowlat("profile", "check", file, "--root", root)
     assert answer.status == 0 and "/etc/lowlat/profiles/mine/lowlat.conf" in answer.out
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("/dev/zero", tmp_path / "pipe"):
+        assert "not a plain file" in lowlat("profile", "check", path, "--root", root).refused()
 
 
 def test_profiles_of_ones_own_are_listed() -> None:

@@ -39,6 +39,10 @@ CPU_LIST = 64 << 10
 #: A boot line, or the file that holds one: every kernel truncates it earlier.
 BOOT_LINE = 64 << 10
 
+#: What is kept of the output of a program of the host; and of one whose last words matter only.
+OUTPUT = 64 * _MIB
+LAST_WORDS = 64 << 10
+
 #: The most that a rehearsal's guest may write to one file and to its console.
 GUEST_FILE = 64 * _MIB
 GUEST_LOG = 16 * _MIB

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, BinaryIO, NoReturn, Optional, Union
+from typing import IO, Any, BinaryIO, NoReturn, Optional, Union
 
 from lowlat.base import bounds, resources
 from lowlat.base.errors import LowlatError, Refused
@@ -97,23 +97,60 @@ def run(
     timeout: float,
     env: Optional[Mapping[str, str]] = None,
     cwd: Optional[str] = None,
-    stdin: Optional[str] = None,
+    keep: int = bounds.OUTPUT,
 ) -> Finished:
-    """Run a program to its end; after ``timeout`` seconds end it and its process group. Raises
-    LowlatError if it cannot be started."""
-    given = None if stdin is None else stdin.encode()
-    source = subprocess.DEVNULL if given is None else subprocess.PIPE
-    timed_out = False
-    child = start(argv, env=env, cwd=cwd, stdin=source)
-    try:
-        out, err = child.communicate(given, timeout=timeout)
-    except subprocess.TimeoutExpired:
-        timed_out = True
-        end_group(child)
-        out, err = child.communicate()
-    finally:
-        end_group(child)
-    return Finished(child.returncode, text(out), text(err), timed_out)
+    """Run a program to its end; after ``timeout`` seconds end it and its process group. Of each
+    output the last ``keep`` bytes are kept. Raises LowlatError if it cannot be started."""
+    until = time.monotonic() + timeout
+    child = start(argv, env=env, cwd=cwd)
+    with child:  # closes the pipes
+        outputs = _Outputs(child, keep)
+        try:
+            in_time = outputs.read(until) and wait(child, _left(until)) is not None
+        finally:
+            end_group(child)
+        if not in_time:
+            outputs.read(time.monotonic() + _LAST_WORDS_S)
+        return Finished(child.returncode, *outputs.texts(), not in_time)
+
+
+#: How long to read what an ended program has said; another one may hold its output open.
+_LAST_WORDS_S = 1.0
+
+
+class _Outputs:
+    """The last bytes of both outputs of a program, read while it runs."""
+
+    def __init__(self, child: Child, keep: int) -> None:
+        self._keep = keep
+        self._held: dict[Any, bytearray] = {
+            stream: bytearray() for stream in (child.stdout, child.stderr)
+        }
+        self._open = set(self._held)
+
+    def read(self, until: float) -> bool:
+        """Read until both are closed; False if they are not at that time (monotonic)."""
+        while self._open:
+            left = _left(until)
+            if left == 0:
+                return False
+            for stream in select.select(list(self._open), [], [], left)[0]:
+                data = os.read(stream.fileno(), 1 << 16)
+                held = self._held[stream]
+                held += data
+                if not data:
+                    self._open.remove(stream)
+                elif len(held) > 2 * self._keep:
+                    del held[: -self._keep]
+        return True
+
+    def texts(self) -> tuple[str, str]:
+        out, err = (text(bytes(held[-self._keep :])) for held in self._held.values())
+        return out, err
+
+
+def _left(until: float) -> float:
+    return max(0.0, until - time.monotonic())
 
 
 def keep_off(cpus: Iterable[int]) -> None:

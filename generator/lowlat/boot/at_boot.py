@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Optional
 
-from lowlat.base import trust
+from lowlat.base import bounds, trust
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import apply, decision, programs, promote, status, trials, tuned_profile
 from lowlat.boot.disk import Disk
@@ -88,7 +88,7 @@ def _failure(root: Root, path: str) -> str:
     """The reason why a check failed, or ""."""
     try:
         trust.check_program(path, root.path)
-        done = programs.run(root, [path], limit=LIMIT_S)
+        done = programs.run(root, [path], limit=LIMIT_S, keep=bounds.LAST_WORDS)
     except LowlatError as error:
         return str(error)
     return f"ended with {done.status}: {done.last_words[:200]}" if done.status else ""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Optional
 
-from lowlat.base import encode, files, process, trust
+from lowlat.base import bounds, encode, files, process, trust
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.process import Finished
 from lowlat.boot import confinement
@@ -41,14 +41,16 @@ def need(root: Root, *names: str) -> str:
     return path
 
 
-def run(root: Root, argv: Sequence[str], limit: float = _LONGEST) -> Finished:
+def run(
+    root: Root, argv: Sequence[str], limit: float = _LONGEST, keep: int = bounds.OUTPUT
+) -> Finished:
     """Run a program of the tree in the system's language, not the user's. Raises Unchecked if the
     tree is not trusted, LowlatError if the program cannot be started or does not end within
-    ``limit`` seconds."""
+    ``limit`` seconds. The last ``keep`` bytes of its output are kept."""
     if not root.trusted:
         raise Unchecked(f"{argv[0]} is not run: {_BELOW}")
     apart = [] if root.live else [*_APART, "chroot", root.path]
-    return _run(root, [*apart, *argv], argv[0], limit)
+    return _run(root, [*apart, *argv], argv[0], limit, keep)
 
 
 def run_confined(root: Root, argv: Sequence[str]) -> Finished:
@@ -56,12 +58,12 @@ def run_confined(root: Root, argv: Sequence[str]) -> Finished:
     --root."""
     if not root.live:
         raise Unchecked(f"{argv[0]} is not run: {_BELOW}")
-    return _run(root, confinement.argv(argv), argv[0], _LONGEST)
+    return _run(root, confinement.argv(argv), argv[0], _LONGEST, bounds.OUTPUT)
 
 
-def _run(root: Root, command: Sequence[str], name: str, limit: float) -> Finished:
+def _run(root: Root, command: Sequence[str], name: str, limit: float, keep: int) -> Finished:
     environment = {"PATH": ":".join(trust.FOLDERS), "HOME": "/root", **_language(root)}
-    done = process.run(command, timeout=limit, env=environment)
+    done = process.run(command, timeout=limit, env=environment, keep=keep)
     if done.timed_out:
         raise LowlatError(f"{name} did not end within {limit:.0f} s")
     return done

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base import encode, files, resources
+from lowlat.base import bounds, encode, files, resources
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.host.root import Root
@@ -202,6 +202,6 @@ def check(path: str) -> Profile:
     is no profile."""
     file = Path(path).absolute()
     with files.reporting_errors(path, "give a lowlat.conf that can be read"):
-        text = file.read_text("utf-8", "replace")
+        text = files.read(file, bounds.HOST_VALUE).decode("utf-8", "replace")
     name = file.parent.name if is_name(file.parent.name) else "mine"
     return _build(name, _parse(name, text), Root(), (name,))

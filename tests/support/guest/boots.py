@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -252,8 +253,10 @@ def _make_esp(path: Path) -> None:
         disk.write(inside.read())
 
 
-def _checked(argv: Sequence[str], stdin: str | None = None) -> None:
+def _checked(argv: Sequence[str], stdin: str = "") -> None:
     words = [process.find(argv[0]) or argv[0], *argv[1:]]
-    done = process.run(words, timeout=GUARD_S, stdin=stdin)
-    if done.status:
+    done = subprocess.run(
+        words, timeout=GUARD_S, input=stdin, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
         raise LowlatError(f"{argv[0]} failed: {done.stderr.strip()}")
