@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, Callable
 
@@ -10,7 +11,8 @@ import pytest
 
 from conftest import Tree
 from lowlat.model.cpuset import CpuSet
-from lowlat.plan.split import default_housekeeping_cores
+from lowlat.plan.cpu_request import CpuRequest
+from lowlat.plan.split import default_housekeeping_cores, split
 from support import synthetic
 from support.cli import lowlat, lowlat_process
 from support.machines import write_tree
@@ -449,3 +451,25 @@ def test_the_same_plan_twice_is_the_same_text(tree: Tree) -> None:
     root = tree(NAMED["2s16c2t-far"])
     first, again = (lowlat("plan", "--root", root, "--json") for _ in range(2))
     assert first == again
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("shape", ["flat", "nodes", "types"])
+def test_planning_costs_time_linear_in_the_cpus(shape: str) -> None:
+    def calls(cpus: int) -> int:
+        """How many calls a split of so many CPUs takes."""
+        made = {
+            "flat": Shape(kinds=(Kind(cpus),)),
+            "nodes": Shape(nodes=cpus // 4, kinds=(Kind(cpus),), cores_per_cache=2),
+            "types": Shape(kinds=(Kind(cpus // 2), Kind(cpus // 2, value=4)), types_by="capacity"),
+        }[shape]
+        machine, count = made.model().machine(), [0]
+        before = sys.getprofile()
+        sys.setprofile(lambda *_: count.__setitem__(0, count[0] + 1))
+        try:
+            split(machine, CpuRequest())
+        finally:
+            sys.setprofile(before)
+        return count[0]
+
+    assert calls(1024) < 3 * calls(512)

@@ -97,11 +97,11 @@ def local_to(machine: Machine, near: Optional[Near], node: Node, core: Core) -> 
 
 def domains(machine: Machine) -> Mapping[int, CpuSet]:
     """The CPUs of each last-level cache, by its lowest CPU."""
-    found: dict[int, CpuSet] = {}
+    found: dict[int, set[int]] = {}
     for core in machine.cores:
         if core.cache is not None:
-            found[core.cache] = found.get(core.cache, CpuSet()) | core.cpus
-    return found
+            found.setdefault(core.cache, set()).update(core.cpus.ids)
+    return {cache: CpuSet.of(ids) for cache, ids in found.items()}
 
 
 def sharing(machine: Machine, isolated: CpuSet) -> CpuSet:

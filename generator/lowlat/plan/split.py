@@ -7,6 +7,7 @@ if devices are busy there; the least capable core type is housekeeping; housekee
 the busiest devices, within as few last-level caches as possible; ties go to the lowest id.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Callable, Optional
 
@@ -117,16 +118,20 @@ class _Choice:
         self.least = least
         self._why: dict[int, str] = {}
         self._caches: set[int] = set()
+        # Nodes may share CPUs: the cores kept for the smallest node count for a larger one too, in
+        # whatever order the nodes are numbered.
+        self._nodes = sorted(_nodes(machine), key=lambda node: (len(node.cpus), list(node.cpus)))
+        self._cores = {node.id: _cores(machine, node) for node in self._nodes}
+        self._nodes_of = _inverted(self._cores)
+        self._taken = Counter[int]()
         self._preference = _preference(machine, near)
         self._take(machine.core_of(machine.cpus.boot), "")
+        why_least = "" if least is None else _why_least(machine, least)
         for core in machine.cores:
             if near is not None and not core.cpus <= near.cpus:
                 self._take(core, f"not of {near.place}, where {near.device.address} is")
             elif least is not None and core.cpus <= least.cpus:
-                self._take(core, _why_least(machine, least))
-        # Nodes may share CPUs: the cores kept for the smallest node count for a larger one too, in
-        # whatever order the nodes are numbered.
-        self._nodes = sorted(_nodes(machine), key=lambda node: (len(node.cpus), list(node.cpus)))
+                self._take(core, why_least)
         for node in self._nodes:
             self._fill(node, request.housekeeping_cores)
         if request.housekeeping_cores is None:
@@ -139,9 +144,7 @@ class _Choice:
 
     @property
     def kept(self) -> CpuSet:
-        return CpuSet.of(
-            cpu for core in self.machine.cores if core.cpus.first in self._why for cpu in core.cpus
-        )
+        return CpuSet.of(cpu for first in self._why for cpu in self.machine.core_of(first).cpus)
 
     def reasons(self) -> Iterable[RoleReason]:
         boot = self.machine.cpus.boot
@@ -152,13 +155,16 @@ class _Choice:
             yield RoleReason(cpus, "housekeeping", why or same_core)
 
     def _take(self, core: Core, why: str) -> None:
-        self._why.setdefault(core.cpus.first, why)
+        first = core.cpus.first
+        if first not in self._why:
+            self._why[first] = why
+            self._taken.update(self._nodes_of[first])
         if core.cache is not None:
             self._caches.add(core.cache)
 
     def _fill(self, node: Node, wanted: Optional[int]) -> None:
         """Take housekeeping cores of a node until it has as many as it needs."""
-        cores = self._cores(node)
+        cores = self._cores[node.id]
         wanted = min(wanted or default_housekeeping_cores(len(cores)), len(cores))
         free = self._free(cores)
         missing = wanted - (len(cores) - len(free))
@@ -175,14 +181,19 @@ class _Choice:
             device = busy_device(self.machine, node)
             if device is not None:
                 why = f"a second thread for interrupts such as those of {device.address}"
-                self._add_thread(node, self.kept & node.cpus, why)
-        for node in self._nodes:
-            self._add_thread(node, self.kept, "a second thread for the system")
+                taken = (core for core in self._cores[node.id] if core.cpus.first in self._why)
+                kept = sum(len(core.cpus & node.cpus) for core in taken)
+                self._add_thread(node, kept, why)
+        for node in self._nodes if len(self.kept) < 2 else ():
+            self._add_thread(node, len(self.kept), "a second thread for the system")
 
-    def _add_thread(self, node: Node, kept: CpuSet, why: str) -> None:
-        free = [core for core in self._free(self._cores(node)) if self._leaves_half([core])]
-        if len(kept) < 2 and free:
-            self._take(self._in_order(free)[0], why)
+    def _add_thread(self, node: Node, kept: int, why: str) -> None:
+        """Take a core of the node if less than two CPUs are kept."""
+        if kept < 2:
+            free = self._free(self._cores[node.id])
+            free = [core for core in free if self._leaves_half([core])]
+            if free:
+                self._take(self._in_order(free)[0], why)
 
     def _complete_caches(self) -> None:
         """Give the system the rest of each last-level cache that it already uses, if that costs at
@@ -195,18 +206,13 @@ class _Choice:
                 )
 
     def _leaves_half(self, more: Sequence[Core]) -> bool:
-        """Whether every node can lose its cores among these and still keep half of its cores
-        isolated."""
-        lost = CpuSet.of(cpu for core in more for cpu in core.cpus)
-        for node in self._nodes:
-            cores = self._cores(node)
-            gone = [core for core in cores if core.cpus & lost or core.cpus.first in self._why]
-            if node.cpus & lost and 2 * len(gone) > len(cores):
-                return False
-        return True
-
-    def _cores(self, node: Node) -> list[Core]:
-        return list({(c := self.machine.core_of(cpu)).cpus.first: c for cpu in node.cpus}.values())
+        """Whether every node can lose its cores among these free ones and still keep half of its
+        cores isolated."""
+        lost = Counter(node for core in more for node in self._nodes_of[core.cpus.first])
+        return all(
+            2 * (self._taken[node] + count) <= len(self._cores[node])
+            for node, count in lost.items()
+        )
 
     def _free(self, cores: Iterable[Core]) -> list[Core]:
         return [core for core in cores if core.cpus.first not in self._why]
@@ -233,6 +239,19 @@ class _Choice:
         why = f"kept for the system{where} ({wanted} of {cores} cores)"
         device = local_to(self.machine, self.near, node, core)
         return f"{why}, where the interrupts of {device.address} are local" if device else why
+
+
+def _cores(machine: Machine, node: Node) -> list[Core]:
+    return list({(c := machine.core_of(cpu)).cpus.first: c for cpu in node.cpus}.values())
+
+
+def _inverted(cores: Mapping[int, Iterable[Core]]) -> Mapping[int, Sequence[int]]:
+    """The nodes of each core, by its lowest CPU."""
+    nodes: defaultdict[int, list[int]] = defaultdict(list)
+    for node, members in cores.items():
+        for core in members:
+            nodes[core.cpus.first].append(node)
+    return nodes
 
 
 #: The rank of the core type, and the interrupts of busy devices, both negated: lowest first.
