@@ -18,6 +18,7 @@ from lowlat.boot.transaction import PATIENT_S, Transaction, lock
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
+from lowlat.probe import kernel_image
 from lowlat.verbs import options
 
 
@@ -59,7 +60,8 @@ def _grub(root: Root, default: str) -> None:
     plan_of = _plans(root)
     trial = entry_line.trial_words(root)
     known = foreign.tuned_variables(root)
-    made = grub_entries.submenu(text, plan_of, trial, known, promoted)
+    release_of = partial(kernel_image.release, root)
+    made = grub_entries.submenu(text, release_of, plan_of, trial, known, promoted)
     sys.stdout.write(Encoded(made))
     _tell(grub_entries.lost(made, promoted))
 

@@ -11,6 +11,7 @@ from lowlat.boot import entry_line
 from lowlat.boot.loaders.interface import BootEntry
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
+from lowlat.probe import kernel_image
 
 #: Separators before lowlat's part of a name. "-0-" sorts behind all versions, as in rescue entries.
 #: For GRUB the tilde is older than everything (version_order.py); the Boot Loader Specification
@@ -26,8 +27,6 @@ _OURS = re.compile(f"(?:{BEHIND}|{BEHIND_IN_GRUB})lowlat-")
 #: The counter of systemd-boot in a file's name: tries left and tries done.
 _COUNTER = re.compile(r"\+\d+(-\d+)?(?=$|\.efi$)")
 
-_RELEASE = re.compile(r"[^0-9/]*-([^/]*)$")
-
 #: Keys that a tuned entry does not copy from the stock one.
 _DROPPED = frozenset({"id", "options", "title", "initrd", "sort-key"})
 
@@ -39,11 +38,13 @@ OLDEST = "~"
 
 @dataclass(frozen=True)
 class Snippet:
-    """One entry file: its name without ".conf" and without a counter, its file name, its lines."""
+    """One entry file: its name without ".conf" and without a counter, its file name, its lines;
+    ``kernel`` is the release of the kernel in its image, if that was read."""
 
     name: str
     file: str
     pairs: tuple[tuple[str, str], ...]
+    kernel: str = ""
 
     def values(self, key: str) -> list[str]:
         return [value for name, value in self.pairs if name == key]
@@ -54,11 +55,7 @@ class Snippet:
 
     @property
     def release(self) -> str:
-        version = self.values("version")
-        if version:
-            return version[0].lstrip(OLDEST)
-        match = _RELEASE.search("".join(self.values("linux")))
-        return match[1] if match else ""
+        return self.kernel or "".join(self.values("version")[:1])
 
     @property
     def ours(self) -> bool:
@@ -67,21 +64,26 @@ class Snippet:
     @property
     def stock(self) -> bool:
         """Whether it boots a kernel of the distribution normally, without rescue mode."""
-        rescue = "-0-rescue" in self.name or self.release.startswith("0-rescue")
-        kernel = self.values("linux") or self.name.endswith(IMAGE)
-        return not self.ours and not rescue and bool(kernel)
-
-
-def parse(file: str, text: str) -> Snippet:
-    rows = (row.split(None, 1) for row in text.split("\n") if not row.lstrip().startswith("#"))
-    pairs = tuple((row[0], row[1].strip()) for row in rows if len(row) == 2)
-    return Snippet(base_name(file), file, pairs)
+        kernel = "".join(self.values("linux"))
+        rescue = "-0-rescue" in f"{self.name} {kernel}"
+        return not self.ours and not rescue and bool(kernel or self.name.endswith(IMAGE))
 
 
 def read(root: Root, folder: str) -> list[Snippet]:
-    """Every entry file in a folder."""
+    """Every entry file in a folder. Paths in them begin at the file system of its boot
+    partition."""
+    place = folder[: -len("/loader/entries")]
     files = [name for name in root.names(folder) if name.endswith(".conf")]
-    return [parse(name, root.read(f"{folder}/{name}") or "") for name in files]
+    return [_parsed(root, place, name, root.read(f"{folder}/{name}") or "") for name in files]
+
+
+def _parsed(root: Root, place: str, file: str, text: str) -> Snippet:
+    rows = (row.split(None, 1) for row in text.split("\n") if not row.lstrip().startswith("#"))
+    pairs = tuple((row[0], row[1].strip()) for row in rows if len(row) == 2)
+    keys = dict(reversed(pairs))
+    version = keys.get("version", "").lstrip(OLDEST)
+    kernel = kernel_image.release(root, keys.get("linux", ""), place, version)
+    return Snippet(base_name(file), file, pairs, kernel)
 
 
 def entry(snippet: Snippet, known: Mapping[str, str]) -> BootEntry:

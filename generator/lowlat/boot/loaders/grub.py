@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Sequence
 from typing import Optional
 
@@ -25,6 +24,7 @@ from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader, check_ent
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
+from lowlat.probe import kernel_image
 from lowlat.render.hooks import GRUB as SCRIPT
 
 DEFAULT = "/etc/default/grub.d/zz-lowlat.cfg"
@@ -66,7 +66,7 @@ class Grub(Loader):
 
     def _boot(self, menu: Menu) -> BootMenu:
         kept = self._environment.read()
-        entries = {item: _entry(item, menu) for item in menu.entries}
+        entries = {item: _entry(self._root, item, menu) for item in menu.entries}
         name = menu.filled(menu.default, kept)
         default = menu.find(name) if name is not None else None
         following = menu.find(kept["next_entry"]) if kept.get("next_entry") else None
@@ -186,12 +186,11 @@ class Grub(Loader):
         self._config.put(lambda: (self._config.generate(), None))
 
 
-def _entry(item: GrubEntry, menu: Menu) -> BootEntry:
+def _entry(root: Root, item: GrubEntry, menu: Menu) -> BootEntry:
     """One menu entry. A lowlat entry with several linux lines has no line that counts."""
     ours = item.path[0] == grub_entries.SUBMENU and item.id != entry_line.STOCK
     image, *written = grub_words.split(item.line) or [""]
-    name = "".join(grub_words.passed(image, {})).rpartition("/")[2]
-    release = re.sub(r"^[^0-9]*-|\.efi\.signed$", "", name)
+    release = kernel_image.release(root, "".join(grub_words.passed(image, {})))
     line = "" if ours and len(item.lines) != 1 else " ".join(written)
     words, unfilled = (grub_words.passed(line, each) for each in (menu.variables, {}))
     trial = ours and item.id.endswith(entry_line.trial_id(""))

@@ -4,7 +4,7 @@ a plan one entry, and one more to try it once. Text in, text out."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable, Optional
 
 from lowlat.base import encode
@@ -26,14 +26,12 @@ _HEAD = re.compile(
 
 @dataclass(frozen=True)
 class Stock:
-    """One entry of the distribution as written: its first row parsed, and the other rows."""
+    """One entry of the distribution as written: its first row parsed, and the other rows; and the
+    release of its kernel, which the id lacks where the image is named without it (Arch)."""
 
     head: re.Match[str]
     rows: tuple[str, ...]
-
-    @property
-    def release(self) -> str:
-        return self.head["release"]
+    release: str
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -45,11 +43,12 @@ class Stock:
         """The entry as it boots with its initrd, and without the function of Ubuntu's 00_header
         that boots an entry a second time (GRUB_FORCE_PARTUUID)."""
         rows = grub_cfg.with_initrd(self.rows)
-        return Stock(self.head, tuple(row for row in rows if row.strip() != "initrdfail"))
+        return replace(self, rows=tuple(row for row in rows if row.strip() != "initrdfail"))
 
 
 def submenu(
     text: str,
+    release_of: Callable[[str], str],
     plan_of: Callable[[str], Optional[Plan]],
     trial: Sequence[str],
     known: Mapping[str, str],
@@ -57,10 +56,11 @@ def submenu(
 ) -> str:
     """lowlat's submenu for the entries in ``text``; "" if no kernel has a plan or was promoted.
 
-    ``trial`` are the parameters of the trial entries alone, ``known`` GRUB's variables,
-    ``promoted`` the tuned entry that is the default, or its number.
+    ``release_of`` tells the release of an image. ``trial`` are the parameters of the trial entries
+    alone, ``known`` GRUB's variables, ``promoted`` the tuned entry that is the default, or its
+    number.
     """
-    stocks = list(stock_entries(text))
+    stocks = list(stock_entries(text, release_of))
     single = [stock for each in stocks if (stock := each.once()).words]
     planned = [(stock, plan) for stock in single if (plan := plan_of(stock.release))]
     if not stocks or not (planned or promoted):
@@ -92,7 +92,7 @@ def is_stock(ident: str) -> bool:
     return re.fullmatch(_ID, ident) is not None
 
 
-def stock_entries(text: str) -> Iterator[Stock]:
+def stock_entries(text: str, release_of: Callable[[str], str]) -> Iterator[Stock]:
     """The distribution's normal entries, one a kernel, newest first; those for recovery and for
     other init systems are left out."""
     rows: list[str] = []
@@ -102,10 +102,16 @@ def stock_entries(text: str) -> Iterator[Stock]:
         if match:
             head, rows = match, []
         elif head and grub_cfg.CLOSE.match(row):
-            yield Stock(head, tuple(rows))
+            yield Stock(head, tuple(rows), release_of(_image(rows)) or head["release"])
             head = None
         else:
             rows.append(row)
+
+
+def _image(rows: Iterable[str]) -> str:
+    """The path of the entry's kernel; "" without a linux line."""
+    line = next((row[2] for row in map(grub_cfg.LINUX.match, rows) if row), "")
+    return "".join(grub_words.passed(next(iter(grub_words.split(line)), ""), {}))
 
 
 def _tuned(
