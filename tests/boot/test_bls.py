@@ -426,13 +426,19 @@ def test_a_kernel_whose_image_goes_loses_its_entry(tmp_path: Path, namespace: Na
     assert {RELEASE in name for name in parse(host, DEBIAN)} == {True}
 
 
-def test_unified_images_under_secure_boot_are_refused(tmp_path: Path, namespace: Namespace) -> None:
+def test_unified_images_under_secure_boot_are_left_to_the_person(
+    tmp_path: Path, namespace: Namespace
+) -> None:
     host = make_images(tmp_path / "host", namespace)
     variables = host.path / "sys/firmware/efi/efivars"
     secure = variables / "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
     secure.write_bytes(b"\6\0\0\0\1")
     before = host.snapshot()
-    assert "takes no line but its own" in host.lowlat("apply").refused()
+    said = host.done("apply")
+    assert "Secure Boot is on: a unified kernel image takes no line but its own" in said
+    new = "/etc/kernel/cmdline, a new file that begins with the running line: isolcpus="
+    assert new in said and f"\nthen: kernel-install add {RELEASE} /boot/vmlinuz-{RELEASE}\n" in said
+    host.done("rollback")
     assert host.snapshot() == before
     secure.write_bytes(b"\6\0\0\0\0")
     host.done("apply")

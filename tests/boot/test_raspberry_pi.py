@@ -157,29 +157,39 @@ def test_what_debian_generates_anew_is_promoted_again(pi: Host) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "why"),
+    ("files", "why", "line"),
     [
-        ("config.txt", "os_prefix=current/\n", "sets os_prefix="),
-        ("config.txt", "cmdline=mine.txt\n", "sets cmdline="),
-        ("autoboot.txt", "[all]\ntryboot_a_b=1\n", "between two systems"),
-        ("tryboot.txt", "kernel=new/vmlinuz\n", "is another's"),
+        ({"config.txt": "os_prefix=current/\n"}, "sets os_prefix=", "current/cmdline.txt"),
+        ({"config.txt": "cmdline=mine.txt\n"}, "sets cmdline=", "mine.txt"),
+        ({"autoboot.txt": "[all]\ntryboot_a_b=1\n"}, "between two systems", "cmdline.txt"),
+        ({"tryboot.txt": "kernel=new/vmlinuz\n"}, "is another program's", "cmdline.txt"),
+        (
+            {
+                "config.txt": "include user.txt\n",
+                "user.txt": "include board.txt\ninclude config.txt\n",
+                "board.txt": "os_prefix=new/\n",
+            },
+            "board.txt sets os_prefix=",
+            "new/cmdline.txt",
+        ),
     ],
 )
-def test_what_is_not_ours_to_disturb_is_refused(pi: Host, name: str, text: str, why: str) -> None:
-    pi.write(f"{_FOLDER}/{name}", text)
-    before = pi.snapshot()
-    assert why in refusal(pi, "apply")
-    assert why in refusal(pi, "apply", "--dry-run")
-    assert pi.snapshot() == before
-
-
-def test_what_an_included_file_sets_is_refused_too(pi: Host) -> None:
-    pi.write(f"{_FOLDER}/config.txt", f"include usercfg.txt\n{_CONFIG}")
-    pi.write(f"{_FOLDER}/usercfg.txt", "cmdline=mine.txt\n")
-    assert "usercfg.txt sets cmdline=" in refusal(pi, "apply")
-    pi.write(f"{_FOLDER}/usercfg.txt", "include board.txt\ninclude config.txt\n")
-    pi.write(f"{_FOLDER}/board.txt", "os_prefix=new/\n")
-    assert "board.txt sets os_prefix=" in refusal(pi, "apply")
+def test_what_is_not_ours_to_disturb_is_left_to_the_person(
+    pi: Host, files: dict[str, str], why: str, line: str
+) -> None:
+    for name, text in files.items():
+        pi.write(f"{_FOLDER}/{name}", text)
+    before = pi.snapshot(("boot",))
+    for words in (("--dry-run",), ()):
+        said = pi.done("apply", *words)
+        assert f"{why}" in said and f"one line of /{_FOLDER}/{line}: isolcpus=" in said
+    assert pi.snapshot(("boot",)) == before
+    # Once that is gone, entries are written again.
+    for name in files:
+        pi.write(f"{_FOLDER}/{name}", _CONFIG)
+    (pi.path / _FOLDER / "tryboot.txt").unlink(missing_ok=True)
+    assert "added the entry" in pi.done("apply")
+    assert pi.status()["default"]["entry"] == "cmdline"
 
 
 def test_what_is_no_more_ours_to_disturb_can_still_be_taken_back(pi: Host) -> None:

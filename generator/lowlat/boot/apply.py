@@ -10,8 +10,9 @@ from lowlat.boot import entry_line, foreign, hooks, programs, trials, tuned_prof
 from lowlat.boot import journal as journals
 from lowlat.boot.decision import Decision, Planner
 from lowlat.boot.disk import Disk
-from lowlat.boot.loaders.detect import detect
-from lowlat.boot.loaders.interface import BootMenu, Loader
+from lowlat.boot.loaders import by_hand, detect
+from lowlat.boot.loaders.by_hand import ByHand
+from lowlat.boot.loaders.interface import BootMenu, Loader, Unwritable
 from lowlat.boot.transaction import Transaction, edited, edited_since
 from lowlat.host import tuned
 from lowlat.host.root import Root
@@ -54,7 +55,8 @@ def check(root: Root, loader: Loader, boot: str, runtime: str) -> None:
         raise process.NotInstalled("TuneD", hint=hint)
     programs.ourselves(root)
     loader.check()
-    loader.check_new()
+    if boot == "own":
+        loader.check_new()
     for folder in ("/etc/lowlat", store.PLANS):
         root.check_owned(folder)
     trials.read(root)
@@ -66,11 +68,25 @@ def check(root: Root, loader: Loader, boot: str, runtime: str) -> None:
 def prepare(
     root: Root, machine: Machine, plan: Plan, decision: Decision
 ) -> tuple[Proposal, Loader]:
-    """The effect of the decision, and the boot loader for it. Raises Refused if this host is not
-    ready, or the loader does not boot the requested kernel."""
-    loader = detect(root)
+    """The effect of the decision, and the boot loader for it: where its entries cannot be written,
+    its line is left to the person. Raises Refused if this host is not ready, or the loader does not
+    boot the requested kernel."""
+    loader = detect.writer(root)
+    try:
+        return _prepared(loader, root, machine, plan, decision), loader
+    except Unwritable as error:
+        has_ours = isinstance(loader, ByHand) or detect.has_ours(loader)
+        if has_ours or decision.boot != "own" or plan.kernel != machine.kernel.release:
+            raise
+        left = detect.left(root, str(error))
+    return _prepared(left, root, machine, plan, decision), left
+
+
+def _prepared(
+    loader: Loader, root: Root, machine: Machine, plan: Plan, decision: Decision
+) -> Proposal:
     check(root, loader, decision.boot, decision.runtime)
-    return propose(decision, plan, machine, loader.describe(), root), loader
+    return propose(decision, plan, machine, loader.describe(), root)
 
 
 def propose(
@@ -99,7 +115,7 @@ def propose(
             )
     if plan not in plans:
         why = f"the boot loader has no entry for kernel {plan.kernel}"
-        raise Refused(why, hint="name an installed one with --kernel")
+        raise Unwritable(why, hint="name an installed one with --kernel")
     return Proposal(decision, plan, tuple(plans), tuple(dict.fromkeys(notes)))
 
 
@@ -138,6 +154,8 @@ def apply(proposal: Proposal, loader: Loader, root: Root, accept_pending: bool) 
         hooks.write_units(change, tuned=by_tuned)
         change.write(store.PLAN, proposal.plan.text())
         decisions.write(proposal.decision, proposal.plans, change)
+        if not isinstance(loader, ByHand):
+            by_hand.forget(change)
         return loader.write(change, proposal.plans, accept_pending)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base import resources
+from lowlat.boot import line_files, programs
 from lowlat.host import boot_loader
 from lowlat.host.boot_loader import BootLoader
 from lowlat.host.root import Root
@@ -26,52 +27,69 @@ _OWNERS = (
 
 @dataclass(frozen=True)
 class ForeignLoader:
-    """A loader that lowlat does not write. ``step`` tells a person how to add {words} to its line.
-    ``each`` is the form of one word, and ``between`` stands before the blank between two.
-    loaders.ini holds the texts."""
+    """A loader that lowlat does not write. ``step`` tells a person how to add {words} to its line,
+    ``then`` which command comes next ("" for none); {release} and {image} stand for the kernel.
+    ``each`` is the form of one word, and ``between`` stands before the blank between two. In
+    ``path``, a file or a folder of entries, the words are found then; "" if that is not known."""
 
     name: str
     step: str
+    then: str = ""
+    path: str = ""
     each: str = "{}"
     between: str = ""
     #: The reason why it cannot boot a line once.
     cannot_try: str = "lowlat cannot have it boot a line once"
 
-    def steps(self, words: Sequence[str]) -> str:
-        joined = f"{self.between} ".join(self.each.format(word) for word in words)
-        return self.step.format(words=joined)
+    def steps(self, root: Root, words: Sequence[str], release: str, replaced: Sequence[str]) -> str:
+        """The steps that are left for a person; the words replace others on the line."""
+        joined = f"{self.between} ".join(self.each.replace("{}", word) for word in words)
+        images = (f"/usr/lib/modules/{release}/vmlinuz", f"/boot/vmlinuz-{release}")
+        facts = {
+            "words": joined,
+            "release": release,
+            "image": next(filter(root.exists, images), images[0]),
+        }
+        there = f"{self.path} has these words already"
+        rows = [there if self.has(root, words) else _filled(self.step, facts)]
+        rows += [f"in place of: {' '.join(replaced)}"] if replaced else []
+        rows += [f"then: {_filled(self.then, facts)}"] if self.then else []
+        rows += [] if self.then.startswith("reboot") else ["then: reboot"]
+        return "\n".join(rows)
+
+    def has(self, root: Root, words: Sequence[str]) -> bool:
+        """Whether the words stand in the file, or in one of the folder's entries."""
+        names = (name for name in root.names(self.path) if self.path and name.endswith(".conf"))
+        paths = (self.path, *(f"{self.path}/{name}" for name in names))
+        texts = [re.sub(r"(?m)^\s*#.*", "", root.read(path) or "") for path in paths]
+        bare = [rf"(?<![^\s\"'=]){re.escape(word)}(?![^\s\"'])" for word in words]
+        return any(all(re.search(word, text) for word in bare) for text in texts)
 
 
-_LOADERS = {
-    name: ForeignLoader(name, **keys)
-    for name, keys in resources.texts("boot/loaders.ini").items()
-    if keys
-}
-UNKNOWN = _LOADERS["a boot loader that was not recognised"]
-RASPBERRY_PI = "Raspberry Pi firmware"
-
-#: The text in loaders.ini for each kind of loader that lowlat does not write.
-_BY_KIND = {
-    boot_loader.NIXOS: "NixOS",
-    boot_loader.RPM_OSTREE: "rpm-ostree",
-    boot_loader.SDBOOTUTIL: "sdbootutil",
-    boot_loader.RASPBERRY_PI: RASPBERRY_PI,
-    boot_loader.EXTLINUX: "U-Boot extlinux",
-    boot_loader.ZIPL: "zipl",
-    boot_loader.UNIFIED_IMAGES: "unified kernel images",
-}
+_LOADERS = resources.texts("boot/loaders.ini")
 
 
-def recognise(root: Root, loader: Optional[BootLoader]) -> Optional[ForeignLoader]:
-    """Who writes the line for this loader, if lowlat does not; else None."""
-    if loader is None or loader.kind not in _BY_KIND:
-        return None
-    if loader.kind == boot_loader.RPM_OSTREE and root.exists("/usr/bin/bootc"):
-        return _LOADERS["bootc"]
-    if loader.kind == boot_loader.RASPBERRY_PI:
-        step = f"append to the one line of {loader.folder}/cmdline.txt: {{words}}"
-        return ForeignLoader(RASPBERRY_PI, step)
-    return _LOADERS[_BY_KIND[loader.kind]]
+def recognise(root: Root, loader: Optional[BootLoader]) -> ForeignLoader:
+    """How a person writes the line for this loader, or for one that is not known."""
+    found = line_files.find(root, loader)
+    keys = dict(_LOADERS[found.section])
+    if found.section == line_files.UNKNOWN and loader:
+        keys["name"] = loader.kind
+    new = "" if root.exists(found.path) else ", a new file that begins with the running line"
+    whole = found.path == line_files.KERNEL_CMDLINE
+    facts = {"file": f"{found.path}{new if whole else ''}", **found.facts}
+    commands = _filled(keys.pop("then", ""), facts).split(" | ")
+    there = (each for each in commands if programs.find(root, each.partition(" ")[0]))
+    name = keys.pop("name", found.section)
+    step = _filled(keys.pop("step"), facts)
+    return ForeignLoader(name, step, next(there, commands[0]), found.path, **keys)
+
+
+def _filled(text: str, facts: Mapping[str, str]) -> str:
+    """The text with these names filled in; other braces stay."""
+    for name, value in facts.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
 
 
 def tuned_variables(root: Root) -> Mapping[str, str]:

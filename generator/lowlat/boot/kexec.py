@@ -13,8 +13,9 @@ from typing import Optional
 
 from lowlat.base import resources
 from lowlat.base.errors import Refused
-from lowlat.boot import entry_line
+from lowlat.boot import entry_line, hooks
 from lowlat.host.root import Root
+from lowlat.probe import kernel_image
 
 _LOADED = "/sys/kernel/kexec_loaded"
 _TREE = "/proc/device-tree"
@@ -36,6 +37,7 @@ _KERNELS = (
 _INITRAMFS = (
     "/boot/initrd.img-{release}",
     "/boot/initramfs-{release}.img",
+    "/boot/initramfs-{release}",
     "/boot/initrd-{release}",
     *(f"{place}/{name}" for place in _PLACES for name in ("initrd", "initrd.img-{release}")),
 )
@@ -61,7 +63,10 @@ def check(root: Root) -> None:
 
 
 def check_kernel(root: Root) -> None:
-    """Raises Refused if the kernel of this tree would load no other one."""
+    """Raises Refused if the kernel of this tree would load no other one, or if no unit would record
+    that it came up."""
+    if not hooks.has_systemd(root):
+        raise Refused("systemd does not start this system: no unit would record the trial")
     # CPUs of arch/arm64/kernel/smp_spin_table.c never stop, as those of a Raspberry Pi 3 or 4.
     if "spin-table" in (root.read(f"{_TREE}/cpus/cpu@0/enable-method") or ""):
         raise Refused("this firmware cannot stop a CPU for kexec (spin-table instead of PSCI)")
@@ -71,22 +76,42 @@ def check_kernel(root: Root) -> None:
         raise Refused("kernel.kexec_load_disabled is set", hint="it is 0 again after a reboot")
 
 
+def why_not(root: Root, release: str, words: Sequence[str]) -> str:
+    """The reason why a kernel of this tree cannot be tried with these words; "" if it can, as far
+    as files show."""
+    try:
+        check_kernel(root)
+        _prepared(root, release, words)
+    except Refused as error:
+        return str(error)
+    return ""
+
+
 def load(root: Root, release: str, words: Sequence[str]) -> None:
     """Load a kernel with these words as its line, replacing a loaded one. Raises Refused if an
     image is missing or others than root could change it, or if the running kernel refuses."""
-    kernel = _find(root, _KERNELS, release)
-    if kernel is None:
-        raise Refused(f"Linux {release}: its image was not found below /boot")
-    initramfs = _find(root, _INITRAMFS, release)
-    if initramfs is None and any(word.startswith("root=UUID=") for word in words):
-        raise Refused(f"Linux {release}: its initramfs was not found below /boot")
-    line = entry_line.started(words).encode() + b"\0"
+    kernel, initramfs, line = _prepared(root, release, words)
     try:
         with Path(kernel).open("rb") as image, Path(initramfs or os.devnull).open("rb") as first:
             _call(image.fileno(), first.fileno(), line, 0 if initramfs else _NO_INITRAMFS)
     except OSError as error:
         name = errno.errorcode.get(error.errno or 0, "")
         raise Refused(f"{kernel}: {_WHY.get(name, error.strerror)}") from error
+
+
+def _prepared(root: Root, release: str, words: Sequence[str]) -> tuple[str, Optional[str], bytes]:
+    """The kernel's image, its initramfs and its line. Raises Refused if one is missing."""
+    kernel = _find(root, _KERNELS, release)
+    # Named otherwise, as vmlinuz-linux-rt with initramfs-linux-rt.img.
+    kernel = kernel or next(kernel_image.images(root, release), None)
+    if kernel is None:
+        raise Refused(f"Linux {release}: its image was not found below /boot")
+    root.check_owned(kernel)
+    initramfs = _find(root, _INITRAMFS, release)
+    initramfs = initramfs or _find(root, _INITRAMFS, kernel.rpartition("/")[2].partition("-")[2])
+    if initramfs is None and any(word.startswith("root=UUID=") for word in words):
+        raise Refused(f"Linux {release}: its initramfs was not found below /boot")
+    return kernel, initramfs, entry_line.started(words).encode() + b"\0"
 
 
 def unload() -> None:

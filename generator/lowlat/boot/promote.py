@@ -165,7 +165,7 @@ def check_tried(root: Root, entry: BootEntry) -> None:
         return
     changed = any(f"lowlat-{entry.release}-" in each for each in seen)
     why = "its line changed since it was tried" if changed else "it was not tried yet"
-    raise Refused(f"{entry.id}: {why}", hint=f"'{by_hand.trial(root)}', reboot, then promote")
+    raise Refused(f"{entry.id}: {why}", hint=by_hand.next_steps(root))
 
 
 def promote(root: Root, loader: Loader, entry: BootEntry, follow: bool) -> BootMenu:

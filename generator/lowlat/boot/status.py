@@ -52,7 +52,7 @@ class Status:
     ``kernels`` are those with a tuned entry; ``edited`` the files changed since lowlat wrote
     them; ``missing`` the half that this boot lacks although it has the other one; ``loaded``
     whether ``systemctl kexec`` boots the pending trial. ``trial``, which the form leaves out, is
-    the command that tries the plan.
+    the command that tries the plan, "" if only a person can have its line boot.
     """
 
     loader: Optional[str]

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from lowlat.base.arguments import option
 from lowlat.base.errors import Refused
-from lowlat.boot import apply, kexec, trials, tuned_plugin
+from lowlat.boot import apply, trials, tuned_plugin
 from lowlat.boot.apply import Proposal
 from lowlat.boot.decision import Decision
+from lowlat.boot.loaders import by_hand
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.interface import BootMenu, Loader
 from lowlat.boot.programs import Unchecked
@@ -114,10 +115,10 @@ def _applied(
 
 def _steps(loader: ByHand, root: Root, plan: Plan) -> Iterator[str]:
     yield f"no boot entry, as this machine boots with {loader.name}: {loader.cannot_try}"
-    try:
-        kexec.check_kernel(root)
+    why = by_hand.no_kexec(root, plan)
+    if why:
+        yield f"no 'lowlat-gen trial --kexec' either: {why}"
+    else:
         yield "'lowlat-gen trial --kexec' boots the tuned line once, without the boot loader"
-    except Refused as error:
-        yield f"no 'lowlat-gen trial --kexec' either: {error}"
     yield "to boot the tuned line every time:"
     yield from loader.steps(plan).splitlines()

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``promote``: make the tried entry the default."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lowlat.base.arguments import flag
 from lowlat.boot import promote, trials
+from lowlat.boot.loaders import by_hand
 from lowlat.boot.loaders.by_hand import ByHand
-from lowlat.boot.loaders.interface import line_of
+from lowlat.boot.loaders.interface import BootEntry, line_of
+from lowlat.host.root import Root
 from lowlat.verbs import options
 
 
@@ -18,17 +21,28 @@ class PromoteArguments(options.EntryArguments):
 def main(args: PromoteArguments) -> int:
     root = args.open()
     loader, boot, entry = promote.applied_entry(root, args.kernel)
+    if isinstance(loader, ByHand):
+        said = list(_left(root, loader, entry, boot.default == entry))
+        options.show_change(args.json, False, said, line_of(boot.default), line_of(entry))
+        return 0
     promote.check_tried(root, entry)
     as_asked = trials.read(root).follow is args.follow_kernels and boot.default == entry
     if args.dry_run:
         said = [f"the default would be {entry.id}"]
-    elif isinstance(loader, ByHand):
-        said = [f"this machine boots with {loader.name}: lowlat leaves it to you"]
-        said += loader.steps().splitlines()
     else:
         entry = promote.promote(root, loader, entry, args.follow_kernels).default or entry
         said = [f"the default is {entry.id}, Linux {entry.release}"]
         said.append("'lowlat-gen rollback' undoes it")
-    changed = not isinstance(loader, ByHand) and not as_asked
-    options.show_change(args.json, changed, said, line_of(boot.default), line_of(entry))
+    options.show_change(args.json, not as_asked, said, line_of(boot.default), line_of(entry))
     return 0
+
+
+def _left(root: Root, loader: ByHand, entry: BootEntry, boots: bool) -> Iterator[str]:
+    """What is left to a person, once the line was tried or if it cannot be."""
+    why = by_hand.no_kexec(root)
+    if not why and not boots:
+        promote.check_tried(root, entry)
+    yield f"this machine boots with {loader.name}: lowlat leaves it to you"
+    if why and not boots and entry.id not in trials.read(root).seen:
+        yield f"note: this line was not tried, and kexec cannot try it: {why}"
+    yield from loader.steps().splitlines()

@@ -53,8 +53,10 @@ def _standing(found: Status, machine: Machine) -> Iterator[str]:
 
 def _texts(found: Status) -> list[tuple[str, str]]:
     """The meaning of the state, under "is", then each next command with its purpose."""
-    pairs = _STATES["loaded" if found.loaded else found.state].items()
-    return [(name.format(**vars(found)), text.format(**vars(found))) for name, text in pairs]
+    state = "loaded" if found.loaded else found.state
+    way = {"": "-hand", "lowlat-gen trial --kexec": "-kexec"}.get(found.trial, "")
+    ways = (f"{state}{way}", f"{state}{'-hand' if way else ''}", state)
+    return list(_STATES[next(name for name in ways if name in _STATES)].items())
 
 
 def _running(found: Status) -> str:

@@ -8,7 +8,7 @@ from typing import Optional
 
 from lowlat.base import files
 from lowlat.base.errors import Refused
-from lowlat.boot import decision, entry_line
+from lowlat.boot import decision, entry_line, kexec
 from lowlat.boot.disk import Disk
 from lowlat.boot.foreign import ForeignLoader
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
@@ -37,9 +37,65 @@ def is_used(root: Root) -> bool:
     return not root.absent(_STOCK.path)
 
 
+def forget(change: Transaction) -> None:
+    """Drop the stock line: the loader's entries are written again."""
+    change.put_back(_STOCK.path)
+
+
 def trial(root: Root) -> str:
-    """The command that tries the applied plan here."""
-    return "lowlat-gen trial --kexec" if is_used(root) else "lowlat-gen trial"
+    """The command that tries the applied plan here; "" if only a person can have its line boot."""
+    if not is_used(root):
+        return "lowlat-gen trial"
+    return "" if no_kexec(root) else "lowlat-gen trial --kexec"
+
+
+def next_steps(root: Root) -> str:
+    """The way to a line that was tried, as a hint."""
+    way = trial(root)
+    boot = "'systemctl kexec'" if "kexec" in way else "reboot"
+    return f"'{way}', {boot}, then promote" if way else "'lowlat-gen promote' prints the step"
+
+
+def no_kexec(root: Root, plan: Optional[Plan] = None) -> str:
+    """The reason why kexec cannot try the line of this plan, or of the applied one; "" if it
+    can."""
+    entry = next(menu(root, plan).tuned(trial=True), None)
+    return kexec.why_not(root, entry.release, entry.words) if entry else "no plan is applied"
+
+
+def menu(root: Root, plan: Optional[Plan] = None) -> BootMenu:
+    """The stock, tuned and trial entries of the kernel that ran during ``apply``, with this plan or
+    the applied one. The default is the entry with the running line."""
+    known = _stock(root)
+    if known is None:
+        return BootMenu(())
+    stock = BootEntry("stock", known.release, known.words)
+    plan = plan or decision.stored(root, known.release)
+    if plan is None:
+        return BootMenu((stock,), stock)
+    ours = _entry(known, plan)
+    trial = _entry(known, plan, entry_line.trial_words(root))
+    added = entry_line.same(root.read("/proc/cmdline") or "", ours.words) is None
+    return BootMenu((stock, ours, trial), ours if added else stock)
+
+
+def _entry(stock: _StockLine, plan: Plan, trial: Sequence[str] = ()) -> BootEntry:
+    words = entry_line.tuned(stock.words, plan)
+    name = entry_line.entry_id(stock.release, words)
+    if trial:
+        name = entry_line.trial_id(name)
+        words = entry_line.tuned(stock.words, plan, trial)
+    return BootEntry(name, stock.release, words, ours=True, trial=bool(trial))
+
+
+def _stock(root: Root) -> Optional[_StockLine]:
+    """The stored stock line, else the running one; None if that is unknown or lowlat's own."""
+    kept = _STOCK.read(Disk(root))
+    words = tuple(entry_line.of_kernel(root.read("/proc/cmdline") or ""))
+    release = running_release(root)
+    if kept is None and release and not entry_line.marked(words):
+        return _StockLine(release, words)
+    return kept
 
 
 class ByHand(Loader):
@@ -57,45 +113,16 @@ class ByHand(Loader):
             plan = decision.stored(self._root, boot.entries[0].release)
         if plan is None:
             return ""
+        if menu(self._root, plan).default != boot.entries[0]:
+            return "it boots with this line already"
         replaced = entry_line.conflicting(boot.entries[0].words, plan)
-        instead = f"\nin place of: {' '.join(replaced)}" if replaced else ""
-        return self._loader.steps(plan.words) + instead
+        return self._loader.steps(self._root, plan.words, str(plan.kernel), replaced)
 
     def describe(self) -> BootMenu:
-        """The stock, tuned and trial entries of the kernel that ran during ``apply``. The default
-        is the entry with the running line."""
-        known = self._stock()
-        if known is None:
-            return BootMenu(())
-        stock = BootEntry("stock", known.release, known.words)
-        plan = decision.stored(self._root, known.release)
-        if plan is None:
-            return BootMenu((stock,), stock)
-        ours = self._entry(known, plan)
-        trial = self._entry(known, plan, entry_line.trial_words(self._root))
-        added = entry_line.same(self._root.read("/proc/cmdline") or "", ours.words) is None
-        return BootMenu((stock, ours, trial), ours if added else stock)
-
-    def _entry(self, stock: _StockLine, plan: Plan, trial: Sequence[str] = ()) -> BootEntry:
-        words = entry_line.tuned(stock.words, plan)
-        name = entry_line.entry_id(stock.release, words)
-        if trial:
-            name = entry_line.trial_id(name)
-            words = entry_line.tuned(stock.words, plan, trial)
-        return BootEntry(name, stock.release, words, ours=True, trial=bool(trial))
-
-    def _stock(self) -> Optional[_StockLine]:
-        """The stored stock line, else the running one; None if that is unknown or lowlat's own."""
-        kept = _STOCK.read(Disk(self._root))
-        line = self._root.read("/proc/cmdline") or ""
-        words = tuple(entry_line.of_kernel(line))
-        release = running_release(self._root)
-        if kept is None and release and not entry_line.marked(words):
-            return _StockLine(release, words)
-        return kept
+        return menu(self._root)
 
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
-        stock = self._stock()
+        stock = _stock(self._root)
         if stock is None:
             why = "the running line is lowlat's own, and the stock one is not known"
             raise Refused(why, hint="boot the stock line first")
@@ -108,7 +135,9 @@ class ByHand(Loader):
 
     def check_one_shot(self) -> None:
         why = f"this machine boots with {self.name}: {self.cannot_try}"
-        raise Refused(why, hint="--kexec tries the line without the loader")
+        by_kexec = "--kexec tries the line without the loader"
+        by_hand = "'lowlat-gen promote' prints the step"
+        raise Refused(why, hint=by_hand if no_kexec(self._root) else by_kexec)
 
     def one_shot(self, entry: Optional[BootEntry]) -> None:
         self.check_one_shot()

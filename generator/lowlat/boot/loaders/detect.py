@@ -7,7 +7,7 @@ from typing import Optional
 
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import foreign, programs
-from lowlat.boot.loaders import grub, grub_bls, raspberry_pi, systemd_boot
+from lowlat.boot.loaders import by_hand, grub, grub_bls, raspberry_pi, systemd_boot
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.interface import Loader
 from lowlat.host import boot_loader
@@ -23,6 +23,13 @@ _WRITERS = {
 
 
 def detect(root: Root) -> Loader:
+    """The boot loader of this tree; ByHand if lowlat does not write it, or if the line of the
+    applied plan is added by hand. Raises Refused as writer() does."""
+    loader = writer(root)
+    return left(root) if by_hand.is_used(root) else loader
+
+
+def writer(root: Root) -> Loader:
     """The boot loader of this tree; ByHand if lowlat does not write it. Raises Refused if a file
     system of the boot is not mounted, or if several loaders may boot this tree."""
     programs.check_mounted(root)
@@ -32,15 +39,17 @@ def detect(root: Root) -> Loader:
         why = f"several boot loaders may boot this system: {files} are there"
         raise Refused(why, hint="remove what boots nothing")
     seen = there[0] if there else None
-    other = foreign.recognise(root, seen)
-    if seen and seen.kind == boot_loader.RASPBERRY_PI and other:
-        other = replace(other, cannot_try=raspberry_pi.cannot_try(root))
-        return raspberry_pi.find(root, seen.folder) or ByHand(root, other)
-    if other is not None:
-        return ByHand(root, other)
     written = _WRITERS[seen.kind](root, seen.folder) if seen and seen.kind in _WRITERS else None
-    name = seen.kind if seen else foreign.UNKNOWN.name
-    return written or ByHand(root, replace(foreign.UNKNOWN, name=name))
+    return written or left(root)
+
+
+def left(root: Root, why: str = "") -> ByHand:
+    """The loader of this tree, whose line a person changes; ``why`` lowlat cannot."""
+    seen = boot_loader.recognise(root)
+    other = foreign.recognise(root, seen)
+    if seen and seen.kind == boot_loader.RASPBERRY_PI:
+        why = why or raspberry_pi.cannot_try(root)
+    return ByHand(root, replace(other, cannot_try=why or other.cannot_try))
 
 
 def find(root: Root) -> Optional[Loader]:
@@ -49,10 +58,11 @@ def find(root: Root) -> Optional[Loader]:
     there = dict.fromkeys((*boot_loader.candidates(root), *boot_loader.leftovers(root)))
     tried = (_WRITERS[each.kind](root, each.folder) for each in there if each.kind in _WRITERS)
     loaders = [loader for loader in tried if loader is not None]
-    return next(filter(_has_ours, loaders), next(iter(loaders), None))
+    return next(filter(has_ours, loaders), next(iter(loaders), None))
 
 
-def _has_ours(loader: Loader) -> bool:
+def has_ours(loader: Loader) -> bool:
+    """Whether the loader shows entries of lowlat's."""
     with suppress(LowlatError):
         return any(entry.ours for entry in loader.describe().entries)
     return False

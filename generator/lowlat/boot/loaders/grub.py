@@ -15,12 +15,19 @@ from typing import Optional
 from lowlat.base import encode
 from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, hooks, programs
+from lowlat.boot import entry_line, hooks, line_files, programs
 from lowlat.boot.loaders import grub_cfg, grub_entries, grub_words
 from lowlat.boot.loaders.grub_config import GrubConfig
 from lowlat.boot.loaders.grub_env import Environment
 from lowlat.boot.loaders.grub_menu import GrubEntry, Menu
-from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader, check_entry, refuse_pending
+from lowlat.boot.loaders.interface import (
+    BootEntry,
+    BootMenu,
+    Loader,
+    Unwritable,
+    check_entry,
+    refuse_pending,
+)
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
@@ -36,11 +43,11 @@ _NEWEST = f"{grub_entries.SUBMENU}>1"
 
 
 def find(root: Root, folder: str) -> Optional[Grub]:
-    """GRUB whose grub.cfg lies in this folder, if its tools are there."""
+    """GRUB whose grub.cfg lies in this folder, if its tools are there and wrote it."""
     names = sorted(("grub", "grub2"), key=lambda name: not folder.endswith(f"/{name}"))
     mkconfig = programs.find(root, *(f"{name}-mkconfig" for name in names))
     check = programs.find(root, *(f"{name}-script-check" for name in names))
-    if mkconfig and check and root.exists(f"{folder}/grub.cfg"):
+    if mkconfig and check and line_files.is_generated(root, f"{folder}/grub.cfg"):
         return Grub(root, GrubConfig(root, folder, mkconfig, check))
     return None
 
@@ -60,6 +67,12 @@ class Grub(Loader):
         if not self._root.exists(_LINUX):
             raise Refused(f"{_LINUX}: is not there", hint="is GRUB installed in full?")
         programs.check_writable(self._root, self._config.folder)
+
+    def check_new(self) -> None:
+        # lowlat's entries come of 10_linux, which leaves a root on ZFS to 10_linux_zfs on Ubuntu.
+        live = self._config.live()
+        if "menuentry" in live and "menuentry" not in grub_cfg.section(live, "10_linux"):
+            raise Unwritable(f"{_LINUX} makes no entry on this system")
 
     def describe(self) -> BootMenu:
         return self._boot(grub_cfg.parse(self._config.live()))

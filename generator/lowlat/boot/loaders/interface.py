@@ -82,6 +82,11 @@ class BootMenu:
         return next((entry for entry in self.entries if entry.id == ident), None)
 
 
+class Unwritable(Refused):
+    """The loader is known, but no entry of lowlat's can be made here, whatever the person mends:
+    the line is left to the person."""
+
+
 def named(entries: Sequence[BootEntry], name: str) -> Optional[BootEntry]:
     """The entry with this name, or None."""
     return next((entry for entry in entries if name and entry.name == name), None)

@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import Optional
 
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.boot import entry_line, foreign, hooks, programs
+from lowlat.boot import entry_line, hooks, line_files, programs
 from lowlat.boot.disk import FileSnapshot
 from lowlat.boot.loaders import bls_entries, version_order
 from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
-from lowlat.boot.loaders.interface import BootEntry, BootMenu, PlanOf, named
+from lowlat.boot.loaders.interface import BootEntry, BootMenu, PlanOf, Unwritable, named
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
 from lowlat.probe.kernel import running_release
@@ -47,9 +47,6 @@ _WATCHDOG = "kernel_watchdog_timeout=60\n"
 _GET_FLAGS, _SET_FLAGS = "0x00030064", "0x00038064"
 _MAILBOX = "/dev/vcio"
 
-#: Generates config.txt again with each kernel, on Debian.
-_GENERATOR = "/etc/kernel/postinst.d/z50-raspi-firmware"
-
 
 def cannot_try(root: Root) -> str:
     """The reason why this kernel cannot boot an entry once; "" if it can."""
@@ -66,7 +63,7 @@ def find(root: Root, path: str) -> Optional[RaspberryPi]:
 
 
 class RaspberryPi(EntryFiles):
-    name = foreign.RASPBERRY_PI
+    name = line_files.RASPBERRY_PI
 
     def check(self) -> None:
         programs.check_writable(self._root, self.path)
@@ -75,11 +72,11 @@ class RaspberryPi(EntryFiles):
         for file in self._configuration():
             match = _ELSEWHERE.search(self._without_ours(file))
             if match:
-                raise Refused(f"{self.path}/{file} sets {match[1]}=: its line is somewhere else")
+                raise Unwritable(f"{self.path}/{file} sets {match[1]}=: its line is somewhere else")
         if "tryboot_a_b" in (self._root.read(f"{self.path}/autoboot.txt") or ""):
-            raise Refused(f"{self.path}/autoboot.txt: tryboot changes between two systems here")
+            raise Unwritable(f"{self.path}/autoboot.txt: tryboot changes between two systems here")
         if self._root.exists(f"{self.path}/tryboot.txt") and not self._tried():
-            raise Refused(f"{self.path}/tryboot.txt is another's: it updates kernels by tryboot")
+            raise Unwritable(f"{self.path}/tryboot.txt is another program's")
 
     def _configuration(self) -> list[str]:
         """config.txt and every file that it includes, directly or by another one."""
@@ -166,7 +163,7 @@ class RaspberryPi(EntryFiles):
 
     def refresh(self, plan_of: PlanOf, follow: bool) -> str:
         ours = self._set_last()
-        lost = self._default() is None and self._root.exists(_GENERATOR)
+        lost = self._default() is None and self._root.exists(line_files.RASPI_FIRMWARE)
         if lost and ours and named(self.describe().entries, ours):
             self._set_default(ours)
         before = self._default()

@@ -17,7 +17,7 @@ from lowlat.boot import programs
 from lowlat.boot.loaders import bls_entries, version_order
 from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
-from lowlat.boot.loaders.interface import BootEntry, BootMenu, named
+from lowlat.boot.loaders.interface import BootEntry, BootMenu, Unwritable, named
 from lowlat.host import firmware, unified_image
 from lowlat.host.root import Root
 
@@ -57,10 +57,7 @@ class SystemdBoot(EntryFiles):
 
     def check_new(self) -> None:
         if firmware.secure_boot(self._root) and images(self._root, self._place):
-            raise Refused(
-                "Secure Boot is on: a unified kernel image takes no line but its own",
-                hint="sign an image with the planned line, or switch Secure Boot off",
-            )
+            raise Unwritable("Secure Boot is on: a unified kernel image takes no line but its own")
 
     def describe(self) -> BootMenu:
         # The loader fills in no variables.

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The file that holds this machine's boot line, for loaders that lowlat does not write. A file that
+an earlier layout left is not read any more, so each function looks for what the loader, or its
+generator, reads. loaders.ini names the sources."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Callable, Optional
+
+from lowlat.boot import programs
+from lowlat.host import boot_loader, firmware
+from lowlat.host.boot_loader import BootLoader
+from lowlat.host.root import Root, glob
+
+UNKNOWN = "a boot loader that was not recognised"
+RASPBERRY_PI = "Raspberry Pi firmware"
+
+#: Before the output of each script of grub-mkconfig.
+_BEGIN = "### BEGIN /etc/grub.d/"
+
+_ENTRIES = "/boot/loader/entries"
+
+#: The whole line, which kernel-install and others read; without it, they take the running one.
+KERNEL_CMDLINE = "/etc/kernel/cmdline"
+
+#: Generates cmdline.txt again with each initramfs, on Debian.
+RASPI_FIRMWARE = "/etc/kernel/postinst.d/z50-raspi-firmware"
+
+
+@dataclass(frozen=True)
+class LineFile:
+    """``section`` of loaders.ini tells what a person does, ``path`` is the file or the folder in
+    which the words are found then ("" if none is known), ``facts`` are further names in the
+    text."""
+
+    section: str
+    path: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def find(root: Root, loader: Optional[BootLoader]) -> LineFile:
+    """Where the words go on this machine."""
+    finder = _FINDERS.get(loader.kind) if loader else None
+    return finder(root, loader) if finder and loader else LineFile(UNKNOWN)
+
+
+def _nixos(root: Root, _: BootLoader) -> LineFile:
+    path = "/etc/nixos/configuration.nix"
+    return LineFile("NixOS", path, {"file": _there(root, path) or "the system's configuration"})
+
+
+def _ostree(root: Root, _: BootLoader) -> LineFile:
+    return LineFile("bootc" if programs.find(root, "bootc") else "rpm-ostree", _ENTRIES)
+
+
+def _zipl(root: Root, loader: BootLoader) -> LineFile:
+    own = "parameters" in (root.read(loader.source) or "parameters")
+    return LineFile("zipl", loader.source) if own else LineFile("zipl with entry files", _ENTRIES)
+
+
+def _extlinux(root: Root, loader: BootLoader) -> LineFile:
+    text = root.read(loader.source) or ""
+    if "generated automatically" not in text or not programs.find(root, "u-boot-update"):
+        return LineFile("extlinux", loader.source, {"label": _default_label(text)})
+    folders = ("/usr/share/u-boot-menu/conf.d/*.conf", "/etc/u-boot-menu/conf.d/*.conf")
+    path = _setting(root, "U_BOOT_PARAMETERS", "/etc/default/u-boot", *folders)
+    by_line = _sets("U_BOOT_PARAMETERS", root.read(path) or "")
+    # Unset, or set to the content of that file, as Ubuntu's images for Rockchip do.
+    if root.exists(KERNEL_CMDLINE) and (by_line is None or KERNEL_CMDLINE in by_line):
+        return LineFile("U-Boot extlinux by /etc/kernel/cmdline", KERNEL_CMDLINE)
+    return LineFile("U-Boot extlinux", path)
+
+
+def _alpine(root: Root, loader: BootLoader) -> LineFile:
+    path = "/etc/update-extlinux.conf"
+    if root.exists(path):
+        return LineFile("update-extlinux", path)
+    label = _default_label(root.read(loader.source) or "")
+    return LineFile("extlinux", loader.source, {"label": label})
+
+
+def _default_label(text: str) -> str:
+    """The label that extlinux boots: that of MENU DEFAULT, else of DEFAULT, else the first."""
+    rows = [row.split() for row in text.splitlines()]
+    labels, marked, default = [], "", ""
+    for row in rows:
+        key = row[0].lower() if row else ""
+        if key == "label" and len(row) > 1:
+            labels.append(row[1])
+        elif key == "default" and len(row) > 1:
+            default = row[1]
+        elif [word.lower() for word in row] == ["menu", "default"] and labels:
+            marked = labels[-1]
+    named = default if default in labels else ""
+    return marked or named or next(iter(labels), "that boots")
+
+
+def _named(section: str) -> Callable[[Root, BootLoader], LineFile]:
+    """The file by which the loader was recognised."""
+    return lambda _, loader: LineFile(section, loader.source)
+
+
+def _photon(root: Root, _: BootLoader) -> LineFile:
+    path = "/boot/photon.cfg"
+    target = root.link(path)
+    link = f" (a link to {target}: a new kernel brings a file of its own)" if target else ""
+    return LineFile("Photon OS", path, {"link": link})
+
+
+def _proxmox(root: Root, _: BootLoader) -> LineFile:
+    if boot_loader.systemd_boot_ran(root):
+        return LineFile("proxmox-boot-tool", KERNEL_CMDLINE)
+    return LineFile("proxmox-boot-tool with GRUB", _grub_settings(root))
+
+
+def _sdbootutil(_: Root, __: BootLoader) -> LineFile:
+    return LineFile("sdbootutil", KERNEL_CMDLINE)
+
+
+def _piboot(root: Root, loader: BootLoader) -> LineFile:
+    path = f"{loader.folder}/new/cmdline.txt"
+    failed = root.read(f"{loader.folder}/new/state") == "bad"
+    fresh = root.exists(path) and not failed
+    return LineFile("piboot" if fresh else "piboot without new files", path)
+
+
+def _raspberry_pi(root: Root, loader: BootLoader) -> LineFile:
+    if root.exists(RASPI_FIRMWARE):
+        return LineFile("raspi-firmware", "/etc/default/raspi-extra-cmdline")
+    prefix, name = "", "cmdline.txt"
+    config = _included(root, loader.folder, "config.txt")
+    for part in re.split(r"^\s*(?=\[)", config, flags=re.MULTILINE):
+        if not part.startswith("[tryboot]"):
+            prefix = _sets("os_prefix", part) or prefix
+            name = _sets("cmdline", part) or name
+    return LineFile(RASPBERRY_PI, f"{loader.folder}/{prefix}{name}")
+
+
+def _included(root: Root, folder: str, file: str, above: tuple[str, ...] = ()) -> str:
+    """The text of a file of the firmware's, with those that it includes in their places."""
+    rows = []
+    for row in (root.read(f"{folder}/{file}") or "").splitlines():
+        words = row.split()
+        inner = words[1] if words[:1] == ["include"] and len(words) == 2 else ""
+        more = inner and inner not in (file, *above)
+        rows.append(_included(root, folder, inner, (file, *above)) if more else row)
+    return "\n".join(rows)
+
+
+def _unified(root: Root, _: BootLoader) -> LineFile:
+    presets = (root.read(path) or "" for path in glob(root, "/etc/mkinitcpio.d/*.preset"))
+    if any(re.search(r"^\s*\w+_(uki|efi_image)=", text, re.MULTILINE) for text in presets):
+        path = next(reversed(glob(root, "/etc/cmdline.d/*.conf")), KERNEL_CMDLINE)
+        return LineFile("unified kernel images by mkinitcpio", path)
+    settings = ("/etc/dracut.conf", "/etc/dracut.conf.d/*.conf")
+    by_dracut = _setting(root, "uefi", *settings)
+    if (_sets("uefi", root.read(by_dracut) or "") or "").strip("\"'") == "yes":
+        path = _setting(root, "kernel_cmdline", *settings)
+        sets = _sets("kernel_cmdline", root.read(path) or "")
+        return LineFile("unified kernel images by dracut", by_dracut if sets is None else path)
+    return LineFile("unified kernel images", KERNEL_CMDLINE)
+
+
+def _grub(root: Root, loader: BootLoader) -> LineFile:
+    config = f"{loader.folder}/grub.cfg"
+    if is_generated(root, config) and programs.find(root, "grub-mkconfig", "grub2-mkconfig"):
+        return LineFile("GRUB", _grub_settings(root), {"config": config})
+    return LineFile("GRUB without grub-mkconfig", config)
+
+
+def is_generated(root: Root, config: str) -> bool:
+    """Whether a grub.cfg is there and grub-mkconfig wrote it, as far as it can be read."""
+    return root.exists(config) and _BEGIN in (root.read(config) or _BEGIN)
+
+
+def _grub_settings(root: Root) -> str:
+    drop_ins = "/etc/default/grub.d/*.cfg"
+    return _setting(root, "GRUB_CMDLINE_LINUX_DEFAULT", "/etc/default/grub", drop_ins)
+
+
+def _grub_bls(root: Root, _: BootLoader) -> LineFile:
+    without = "" if programs.find(root, "grubby") else ", without grubby"
+    return LineFile(f"GRUB with entry files{without}", _ENTRIES)
+
+
+def _systemd_boot(root: Root, loader: BootLoader) -> LineFile:
+    if any(glob(root, f"{esp}/EFI/Linux/*.efi") for esp in boot_loader.ESPS):
+        return _unified(root, loader)
+    if root.exists(KERNEL_CMDLINE) and programs.find(root, "kernel-install"):
+        return LineFile("systemd-boot by kernel-install", KERNEL_CMDLINE)
+    entry = firmware.loader_variable(root, "LoaderEntrySelected") or "*.conf"
+    places = (path for esp in boot_loader.ESPS for path in glob(root, f"{esp}/loader/entries/*"))
+    path = next((path for path in places if path.endswith(f"/{entry}")), f"loader/entries/{entry}")
+    return LineFile("systemd-boot", path)
+
+
+def _setting(root: Root, name: str, first: str, *patterns: str) -> str:
+    """The file that sets a variable last of those that a shell reads in this order, else the
+    first."""
+    paths = [first, *(path for pattern in patterns for path in glob(root, pattern))]
+    setting = (path for path in reversed(paths) if _sets(name, root.read(path) or "") is not None)
+    return next(setting, first)
+
+
+def _sets(name: str, text: str) -> Optional[str]:
+    """The last value that a text gives a variable, as written; None if it does not."""
+    values = re.findall(rf"^\s*(?:export\s+)?{name}\+?=(.*?)\s*$", text, re.MULTILINE)
+    return values[-1] if values else None
+
+
+def _there(root: Root, path: str) -> str:
+    return path if root.exists(path) else ""
+
+
+_FINDERS: Mapping[str, Callable[[Root, BootLoader], LineFile]] = {
+    boot_loader.NIXOS: _nixos,
+    boot_loader.RPM_OSTREE: _ostree,
+    boot_loader.ZIPL: _zipl,
+    boot_loader.EXTLINUX: _extlinux,
+    boot_loader.ALPINE_EXTLINUX: _alpine,
+    boot_loader.ARMBIAN: _named("Armbian"),
+    boot_loader.FLASH_KERNEL: _named("flash-kernel"),
+    boot_loader.PHOTON: _photon,
+    boot_loader.KERNELSTUB: _named("kernelstub"),
+    boot_loader.PROXMOX: _proxmox,
+    boot_loader.SDBOOTUTIL: _sdbootutil,
+    boot_loader.PIBOOT: _piboot,
+    boot_loader.RASPBERRY_PI: _raspberry_pi,
+    boot_loader.UNIFIED_IMAGES: _unified,
+    boot_loader.GRUB: _grub,
+    boot_loader.GRUB_BLS: _grub_bls,
+    boot_loader.SYSTEMD_BOOT: _systemd_boot,
+}

@@ -1,0 +1,433 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The boot line of machines whose loader lowlat does not write: for every section of loaders.ini a
+tree, in which each step that is printed names what is there, and is recognised once it is done."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from lowlat.base import resources
+from support import needs
+from support.cli import lowlat
+from support.machines import machine, write_tree
+
+R = "6.12.107-test"
+VARIABLE = "sys/firmware/efi/efivars/{}-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
+
+pytestmark = needs.root("files below --root belong to root")
+
+
+@dataclass(frozen=True)
+class Tree:
+    """``files`` have an @ where the words go, in the file or folder ``path``; ``text`` stands
+    before the words in the step. ``image`` is BOOT_IMAGE on the running line."""
+
+    name: str
+    path: str
+    text: str
+    files: Mapping[str, str]
+    then: tuple[str, ...] = ()
+    image: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+ENTRIES = "/boot/loader/entries"
+OPTIONS = "options root=UUID=1 ro @\n"
+OSTREE = {"run/ostree-booted": "", "boot/loader/entries/ostree-1.conf": OPTIONS}
+UKI = {"boot/efi/EFI/Linux/linux.efi": ""}
+KERNEL_CMDLINE = {"etc/kernel/cmdline": "root=UUID=1 ro @\n"}
+LABELS = (
+    "DEFAULT two\nLABEL one\n  APPEND root=UUID=1\nLABEL two\n  LINUX /boot/Image\n"
+    "  APPEND root=UUID=1 @\n"
+)
+GENERATED = "## The configuration of this file is generated automatically.\ndefault l0\nlabel l0\n"
+EXTLINUX = {"boot/extlinux/extlinux.conf": GENERATED, "usr/sbin/u-boot-update": ""}
+SETTINGS = {
+    "etc/default/grub": 'GRUB_CMDLINE_LINUX_DEFAULT="quiet"\n',
+    "etc/default/grub.d/50-cloudimg-settings.cfg": 'GRUB_CMDLINE_LINUX_DEFAULT="quiet @"\n',
+}
+DROP_IN = "/etc/default/grub.d/50-cloudimg-settings.cfg"
+ZFS = "\n### BEGIN /etc/grub.d/{0} ###\n{1}### END /etc/grub.d/{0} ###\n"
+ENTRY = f"menuentry 'Linux' {{\n\tlinux /boot/vmlinuz-{R} root=UUID=1 @\n}}\n"
+PIBOOT = "[all]\nos_prefix=current/\n[tryboot]\nos_prefix=new/\n"
+SYSTEMD_BOOT = {"LoaderInfo": "systemd-boot 255"}
+PI = {"boot/firmware/config.txt": "include more.txt\n", "boot/firmware/cmdline.txt": "root=1 ro\n"}
+
+TREES = {
+    "NixOS": Tree(
+        "NixOS",
+        "/etc/nixos/configuration.nix",
+        "add to /etc/nixos/configuration.nix: boot.kernelParams = [ ",
+        {"etc/NIXOS": "", "etc/nixos/configuration.nix": "boot.kernelParams = [ @ ];\n"},
+        ("nixos-rebuild boot",),
+    ),
+    "bootc": Tree(
+        "bootc",
+        ENTRIES,
+        "build into the image: /usr/lib/bootc/kargs.d/50-lowlat.toml\nkargs = [",
+        {**OSTREE, "usr/bin/bootc": ""},
+        ("bootc upgrade",),
+    ),
+    "rpm-ostree": Tree("rpm-ostree", ENTRIES, "rpm-ostree kargs --append=", OSTREE),
+    "zipl": Tree(
+        "zipl",
+        "/etc/zipl.conf",
+        "append to parameters= in /etc/zipl.conf: ",
+        {"etc/zipl.conf": '[debian]\nparameters="root=UUID=1 @"\n'},
+        ("zipl",),
+    ),
+    "zipl with entry files": Tree(
+        "zipl",
+        ENTRIES,
+        'grubby --update-kernel=DEFAULT --args="',
+        {"etc/zipl.conf": "[defaultboot]\ndefaultauto\n", "boot/loader/entries/1.conf": OPTIONS},
+        ("zipl",),
+    ),
+    "U-Boot extlinux": Tree(
+        "U-Boot extlinux",
+        "/etc/u-boot-menu/conf.d/board.conf",
+        "append to U_BOOT_PARAMETERS in /etc/u-boot-menu/conf.d/board.conf: ",
+        {
+            **EXTLINUX,
+            "etc/default/u-boot": 'U_BOOT_PARAMETERS="ro"\n',
+            "etc/u-boot-menu/conf.d/board.conf": 'U_BOOT_PARAMETERS="ro @"\n',
+        },
+        ("u-boot-update",),
+    ),
+    "U-Boot extlinux by /etc/kernel/cmdline": Tree(
+        "U-Boot extlinux",
+        "/etc/kernel/cmdline",
+        "append to the line of /etc/kernel/cmdline: ",
+        {**EXTLINUX, **KERNEL_CMDLINE, "etc/default/u-boot": '#U_BOOT_PARAMETERS="ro quiet"\n'},
+        ("u-boot-update",),
+    ),
+    "extlinux": Tree(
+        "extlinux",
+        "/boot/extlinux/extlinux.conf",
+        "append to APPEND of the label two in /boot/extlinux/extlinux.conf: ",
+        {"boot/extlinux/extlinux.conf": LABELS},
+    ),
+    "update-extlinux": Tree(
+        "extlinux by update-extlinux",
+        "/etc/update-extlinux.conf",
+        "append to default_kernel_opts in /etc/update-extlinux.conf: ",
+        {
+            "boot/extlinux.conf": "LABEL lts\n",
+            "etc/update-extlinux.conf": 'default_kernel_opts="quiet @"\n',
+            "sbin/update-extlinux": "",
+        },
+        ("update-extlinux",),
+        f"vmlinuz-{R}",
+    ),
+    "Armbian": Tree(
+        "Armbian's U-Boot script",
+        "/boot/armbianEnv.txt",
+        "append to extraargs= in /boot/armbianEnv.txt: ",
+        {"boot/armbianEnv.txt": "verbosity=1\nextraargs=@\n"},
+    ),
+    "flash-kernel": Tree(
+        "flash-kernel",
+        "/etc/default/flash-kernel",
+        "append to LINUX_KERNEL_CMDLINE in /etc/default/flash-kernel: ",
+        {
+            "etc/default/flash-kernel": 'LINUX_KERNEL_CMDLINE="quiet @"\n',
+            "usr/sbin/flash-kernel": "",
+        },
+        ("flash-kernel",),
+    ),
+    "Photon OS": Tree(
+        "GRUB of Photon OS",
+        "/boot/photon.cfg",
+        "append to photon_cmdline= in /boot/photon.cfg: ",
+        {
+            "boot/grub2/grub.cfg": "load_env -f /photon.cfg\n",
+            "boot/photon.cfg": "# GRUB Environment Block\nphoton_cmdline=ro @\n",
+        },
+        image=f"/boot/vmlinuz-{R}",
+    ),
+    "kernelstub": Tree(
+        "kernelstub",
+        "/etc/kernelstub/configuration",
+        'kernelstub -a "',
+        {"etc/kernelstub/configuration": '{"kernel_options": ["quiet", @]}\n'},
+        variables=SYSTEMD_BOOT,
+    ),
+    "proxmox-boot-tool": Tree(
+        "proxmox-boot-tool",
+        "/etc/kernel/cmdline",
+        "append to the line of /etc/kernel/cmdline: ",
+        {**KERNEL_CMDLINE, "etc/kernel/proxmox-boot-uuids": "1A2B-3C4D\n"},
+        ("proxmox-boot-tool refresh",),
+        variables=SYSTEMD_BOOT,
+    ),
+    "proxmox-boot-tool with GRUB": Tree(
+        "proxmox-boot-tool",
+        DROP_IN,
+        f"append to GRUB_CMDLINE_LINUX_DEFAULT in {DROP_IN}: ",
+        {**SETTINGS, "etc/kernel/proxmox-boot-uuids": "1A2B-3C4D\n"},
+        ("proxmox-boot-tool refresh",),
+        f"/boot/vmlinuz-{R}",
+    ),
+    "piboot": Tree(
+        "piboot",
+        "/boot/firmware/new/cmdline.txt",
+        "append to the one line of /boot/firmware/new/cmdline.txt: ",
+        {
+            "boot/firmware/config.txt": PIBOOT,
+            "boot/firmware/current/cmdline.txt": "root=LABEL=writable\n",
+            "boot/firmware/new/cmdline.txt": "root=LABEL=writable @\n",
+            "boot/firmware/new/state": "unknown",
+        },
+        ("reboot: Ubuntu tries this line once, and keeps it if it comes up",),
+    ),
+    "piboot without new files": Tree(
+        "piboot",
+        "/boot/firmware/new/cmdline.txt",
+        "flash-kernel, which makes /boot/firmware/new/cmdline.txt\nthen append to its one line: ",
+        {
+            "boot/firmware/config.txt": PIBOOT,
+            "boot/firmware/current/cmdline.txt": "root=LABEL=writable\n",
+            "boot/firmware/new/cmdline.txt": "root=LABEL=writable @\n",
+            "boot/firmware/new/state": "bad",
+        },
+        ("reboot: Ubuntu tries this line once, and keeps it if it comes up",),
+    ),
+    "Raspberry Pi firmware": Tree(
+        "Raspberry Pi firmware",
+        "/boot/firmware/mine.txt",
+        "append to the one line of /boot/firmware/mine.txt: ",
+        {
+            **PI,
+            "boot/firmware/more.txt": "[all]\ncmdline=mine.txt\n",
+            "boot/firmware/mine.txt": "root=1 @\n",
+        },
+    ),
+    "raspi-firmware": Tree(
+        "Raspberry Pi firmware",
+        "/etc/default/raspi-extra-cmdline",
+        "append to the one line of /etc/default/raspi-extra-cmdline: ",
+        {
+            **PI,
+            "etc/kernel/postinst.d/z50-raspi-firmware": "",
+            "etc/default/raspi-extra-cmdline": "@\n",
+        },
+        ("update-initramfs -u",),
+    ),
+    "unified kernel images": Tree(
+        "unified kernel images",
+        "/etc/kernel/cmdline",
+        "append to the line of /etc/kernel/cmdline: ",
+        {**UKI, **KERNEL_CMDLINE},
+        (f"kernel-install add {R} /boot/vmlinuz-{R}",),
+    ),
+    "unified kernel images by mkinitcpio": Tree(
+        "unified kernel images",
+        "/etc/cmdline.d/root.conf",
+        "append to the line of /etc/cmdline.d/root.conf: ",
+        {
+            **UKI,
+            "etc/mkinitcpio.d/linux.preset": 'default_uki="/boot/efi/EFI/Linux/linux.efi"\n',
+            "etc/cmdline.d/root.conf": "root=UUID=1 @\n",
+        },
+        ("mkinitcpio -P",),
+    ),
+    "unified kernel images by dracut": Tree(
+        "unified kernel images",
+        "/etc/dracut.conf.d/cmdline.conf",
+        "append to kernel_cmdline= in /etc/dracut.conf.d/cmdline.conf: ",
+        {
+            **UKI,
+            "etc/dracut.conf.d/cmdline.conf": 'kernel_cmdline="root=UUID=1 @"\n',
+            "etc/dracut.conf.d/uki.conf": 'uefi="yes"\n',
+        },
+        ("dracut --force --regenerate-all",),
+    ),
+    "sdbootutil": Tree(
+        "sdbootutil",
+        "/etc/kernel/cmdline",
+        "append to the line of /etc/kernel/cmdline: ",
+        {
+            **KERNEL_CMDLINE,
+            "usr/bin/sdbootutil": "",
+            "etc/sysconfig/bootloader": 'LOADER_TYPE="grub2-bls"\n',
+        },
+        ("sdbootutil update-all-entries",),
+    ),
+    "GRUB": Tree(
+        "GRUB",
+        DROP_IN,
+        f"append to GRUB_CMDLINE_LINUX_DEFAULT in {DROP_IN}: ",
+        {
+            **SETTINGS,
+            "usr/sbin/grub-mkconfig": "",
+            "usr/bin/grub-script-check": "",
+            "etc/grub.d/10_linux": "",
+            "boot/grub/grub.cfg": ZFS.format("10_linux", "") + ZFS.format("10_linux_zfs", ENTRY),
+        },
+        ("grub-mkconfig -o /boot/grub/grub.cfg",),
+        f"/boot/vmlinuz-{R}",
+    ),
+    "GRUB without grub-mkconfig": Tree(
+        "GRUB",
+        "/boot/grub/grub.cfg",
+        "append to the linux line of the default entry in /boot/grub/grub.cfg: ",
+        {
+            "boot/grub/grub.cfg": ENTRY,
+            "usr/sbin/grub-mkconfig": "",
+            "usr/bin/grub-script-check": "",
+        },
+        image=f"/boot/vmlinuz-{R}",
+    ),
+    "GRUB with entry files": Tree(
+        "GRUB with entry files",
+        ENTRIES,
+        'grubby --update-kernel=DEFAULT --args="',
+        {
+            "boot/grub2/grub.cfg": 'set default="${saved_entry}"\nblscfg\n',
+            "boot/loader/entries/other.conf": f"linux /vmlinuz-5.4.0\n{OPTIONS}",
+            "usr/sbin/grubby": "",
+        },
+        image=f"/boot/vmlinuz-{R}",
+    ),
+    "GRUB with entry files, without grubby": Tree(
+        "GRUB with entry files",
+        ENTRIES,
+        f"append to the options line of the default entry in {ENTRIES}: ",
+        {
+            "boot/grub2/grub.cfg": 'set default="${saved_entry}"\nblscfg\n',
+            "boot/loader/entries/other.conf": f"linux /vmlinuz-5.4.0\n{OPTIONS}",
+        },
+        image=f"/boot/vmlinuz-{R}",
+    ),
+    "systemd-boot": Tree(
+        "systemd-boot",
+        "/efi/loader/entries/arch.conf",
+        "append to the options line of /efi/loader/entries/arch.conf: ",
+        {"efi/loader/entries/arch.conf": f"linux /vmlinuz-linux\n{OPTIONS}"},
+        variables={**SYSTEMD_BOOT, "LoaderEntrySelected": "arch.conf"},
+    ),
+    "systemd-boot by kernel-install": Tree(
+        "systemd-boot",
+        "/etc/kernel/cmdline",
+        "append to the line of /etc/kernel/cmdline: ",
+        {**KERNEL_CMDLINE, "usr/bin/kernel-install": ""},
+        (f"kernel-install add {R} /boot/vmlinuz-{R}",),
+        variables=SYSTEMD_BOOT,
+    ),
+    "a boot loader that was not recognised": Tree(
+        "a boot loader that was not recognised", "", "append to the kernel line: ", {}
+    ),
+}
+
+
+def test_every_section_has_a_tree() -> None:
+    sections = set(resources.texts("boot/loaders.ini").sections())
+    assert sections == set(TREES)
+
+
+@pytest.mark.parametrize("section", TREES)
+def test_a_step_names_what_is_there(section: str, tmp_path: Path) -> None:
+    tree = TREES[section]
+    plant(tmp_path, tree)
+    foreseen, said = gen(tmp_path, "apply", "--dry-run"), gen(tmp_path, "apply")
+    begin = f"no boot entry, as this machine boots with {tree.name}: "
+    assert f"would store the plan for Linux {R}" in foreseen and "the plan is stored" in said
+    assert foreseen[foreseen.index(begin) :] == said[said.index(begin) :]
+
+    steps = said[said.index(tree.text) :]
+    assert "\nin place of: isolcpus=9\n" in steps
+    then = [row[len("then: ") :] for row in steps.splitlines() if row.startswith("then: ")]
+    ends = () if tree.then and tree.then[0].startswith("reboot") else ("reboot",)
+    assert then == [*tree.then, *ends]
+    if tree.path:
+        assert (tmp_path / tree.path[1:]).exists()
+        follow(tmp_path, tree)
+        again = gen(tmp_path, "promote")
+        assert f"{tree.path} has these words already\n" in again and tree.text not in again
+
+
+def test_each_next_step_is_one_that_is_not_refused(tmp_path: Path) -> None:
+    """By the state, and by whether kexec can try the line."""
+    plant(tmp_path, TREES["extlinux"])
+    said = gen(tmp_path, "apply")
+    assert "no 'lowlat-gen trial --kexec' either: kernel.kexec_load_disabled is set" in said
+    assert gen(tmp_path, "status").startswith("applied: 'lowlat-gen promote' prints what to")
+    promoted = gen(tmp_path, "promote")
+    assert promoted == gen(tmp_path, "promote", "--dry-run")
+    assert "note: this line was not tried, and kexec cannot try it: " in promoted
+    assert said.endswith(promoted[promoted.index("append to") :])
+    assert "('lowlat-gen promote' prints the step)" in lowlat("trial", "--root", tmp_path).refused()
+
+    write_tree(tmp_path, {"proc/sys/kernel/kexec_load_disabled": "0\n"})
+    tries = "'lowlat-gen trial --kexec' boots the tuned line once"
+    assert tries in gen(tmp_path, "apply")
+    assert gen(tmp_path, "status").startswith(f"applied but not tried yet: {tries}")
+    hint = "('lowlat-gen trial --kexec', 'systemctl kexec', then promote)"
+    assert lowlat("promote", "--root", tmp_path).refused().endswith(hint)
+    assert (
+        lowlat("trial", "--root", tmp_path).refused().endswith("tries the line without the loader)")
+    )
+
+    # Without what kexec needs, the way leads to the step again.
+    (tmp_path / f"boot/vmlinuz-{R}").unlink()
+    assert "its image was not found" in gen(tmp_path, "promote")
+    shutil.rmtree(tmp_path / "usr/lib/systemd")
+    assert "systemd does not start this system" in gen(tmp_path, "promote")
+
+
+def test_a_line_that_boots_already_is_left_alone(tmp_path: Path) -> None:
+    plant(tmp_path, TREES["extlinux"])
+    gen(tmp_path, "apply")
+    plan = json.loads((tmp_path / "var/lib/lowlat/plan.json").read_text())
+    tuned = f"root=UUID=1 ro {plan['cmdline']['text']} lowlat.plan={plan['id']}\n"
+    write_tree(tmp_path, {"proc/cmdline": tuned})
+    assert gen(tmp_path, "status").startswith("promoted: this machine boots with the tuned line")
+    assert gen(tmp_path, "promote").endswith("\nit boots with this line already\n")
+    assert gen(tmp_path, "apply").endswith("\nit boots with this line already\n")
+
+
+def plant(root: Path, tree: Tree) -> None:
+    """The machine with this loader. Its kernel starts no other one."""
+    image = f"BOOT_IMAGE={tree.image} " if tree.image else ""
+    files = {
+        **machine(release=R),
+        "proc/cmdline": f"{image}root=UUID=1 ro isolcpus=9\n",
+        "proc/sys/kernel/random/boot_id": "boot-0\n",
+        "proc/sys/kernel/kexec_load_disabled": "1\n",
+        f"boot/vmlinuz-{R}": "image\n",
+        f"boot/initrd.img-{R}": "image\n",
+        "etc/default/locale": "LANG=C.UTF-8\n",
+        "usr/bin/lowlat-gen": "",
+        "usr/lib/systemd/system/tuned.service": "",
+        **{name: text.replace("@", "") for name, text in tree.files.items()},
+    }
+    write_tree(root, files)
+    (root / "usr/bin/lowlat-gen").chmod(0o755)
+    for name, text in tree.variables.items():
+        path = root / VARIABLE.format(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"\7\0\0\0" + f"{text}\0".encode("utf-16-le"))
+
+
+def gen(root: Path, verb: str, *words: str) -> str:
+    runtime = ("--runtime", "none") if verb == "apply" else ()
+    answer = lowlat(verb, "--root", root, *runtime, *words)
+    assert (answer.status, answer.err) == (0, ""), answer
+    return answer.out
+
+
+def follow(root: Path, tree: Tree) -> None:
+    """Do the step: the words go to the @, each in quotes if that is in a list."""
+    plan = json.loads((root / "var/lib/lowlat/plan.json").read_text())
+    words = [*plan["cmdline"]["text"].split(), f"lowlat.plan={plan['id']}"]
+    for name, text in tree.files.items():
+        if "@" in text:
+            form = '"{}"' if "[" in text else "{}"
+            filled = text.replace("@", " ".join(map(form.format, words)))
+            write_tree(root, {name: filled})
