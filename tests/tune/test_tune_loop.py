@@ -307,8 +307,11 @@ def test_somebody_elses_pending_change_is_refused(machine: LoopMachine) -> None:
 
 
 def test_a_dry_run_changes_nothing(machine: LoopMachine) -> None:
+    config = machine.host.read(f"boot/config-{RELEASE}")
+    machine.host.write(f"boot/config-{RELEASE}", config.replace("CONFIG_NO_HZ_FULL=y\n", ""))
     before = machine.host.snapshot()
     said = machine.begin("--dry-run", "--boots", 3, "--reboot").out
+    assert f"note: Linux {RELEASE}: the kernel is built without CONFIG_NO_HZ_FULL" in said
     assert "3 stock and 3 tuned boots in random order" in said
     assert f"would boot Linux {RELEASE} with" in said
     assert "unless the tuned boot has the planned effect" in machine.begin("--dry-run").out

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Applies a decision: the files to write, their order, and the notes for the user."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lowlat.base import process
@@ -26,7 +27,7 @@ from lowlat.render import files
 @dataclass(frozen=True)
 class Proposal:
     """The effect of ``apply``: the plan of the requested kernel, the plans of all kernels that get
-    an entry, and the notes for the user."""
+    an entry, and the notes for the user, the warnings of the plans first."""
 
     decision: Decision
     plan: Plan
@@ -116,7 +117,17 @@ def propose(
     if plan not in plans:
         why = f"the boot loader has no entry for kernel {plan.kernel}"
         raise Unwritable(why, hint="name an installed one with --kernel")
-    return Proposal(decision, plan, tuple(plans), tuple(dict.fromkeys(notes)))
+    return Proposal(decision, plan, tuple(plans), tuple(dict.fromkeys((*_warnings(plans), *notes))))
+
+
+def _warnings(plans: Sequence[Plan]) -> Iterator[str]:
+    """The plans' warnings, with the kernels that they are about if these are not all."""
+    kernels: dict[str, list[str]] = {}
+    for plan in plans:
+        for warning in plan.warnings:
+            kernels.setdefault(warning, []).append(str(plan.kernel))
+    for warning, found in kernels.items():
+        yield warning if len(found) == len(plans) else f"Linux {', '.join(found)}: {warning}"
 
 
 def is_in_place(proposal: Proposal, boot: BootMenu, root: Root) -> bool:

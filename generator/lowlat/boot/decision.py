@@ -19,11 +19,9 @@ from lowlat.model.machine import RELEASE, Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import planner, profile, store
 from lowlat.plan.planner import Options
-from lowlat.plan.store import PLANS, plan_path
+from lowlat.plan.store import DECISION, PLANS, plan_path
 from lowlat.probe import probe
-from lowlat.probe.kernel import read_release
-
-DECISION = f"{files.STATE}/decision.json"
+from lowlat.probe.kernel import read_release, running_release
 
 SCHEMA = "lowlat.decision/1"
 
@@ -125,6 +123,16 @@ class Planner:
         for folder in (PLANS, files.STATE):
             disk.remove_folder(folder)
         raise Refused("'lowlat-gen rollback' took everything back meanwhile")
+
+
+def plan_of(root: Root, release: Optional[str]) -> Optional[Plan]:
+    """The plan by which a kernel boots, the running one for None; None if nothing is applied.
+    Raises Refused if the decision or that plan is damaged, or no plan can be made."""
+    made = read(root)
+    if made is None:
+        return None
+    wanted = release or running_release(root) or ""
+    return stored(root, wanted) or Planner(made, root).plan(wanted)
 
 
 def is_stored(decision: Decision, plans: Iterable[Plan], root: Root) -> bool:

@@ -110,7 +110,7 @@ def _forget(disk: Disk, kept: set[str]) -> None:
         for name in disk.root.names(store.PLANS):
             disk.remove(f"{store.PLANS}/{name}")
         disk.remove_folder(store.PLANS)
-    for path in (decisions.DECISION, trials.TRIALS):
+    for path in (store.DECISION, trials.TRIALS):
         if path not in kept:
             disk.remove(path)
         disk.unstage(path)

@@ -5,8 +5,6 @@ Two commands use it: ``lowlat-gen cpus``, which TuneD asks for the CPUs, and the
 runtime``.
 """
 
-from typing import Optional
-
 from lowlat.base.errors import Refused
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
@@ -35,10 +33,3 @@ def plan(name: str, root: Root) -> Plan:
     except Refused as error:
         why = f"this boot isolates CPU {isolated}, which lowlat cannot use: {error.message}"
         raise Refused(why, hint="change isolcpus= on the kernel command line") from error
-
-
-def in_use(root: Root, name: Optional[str] = None) -> Plan:
-    """The plan of the named profile; without a name the applied plan if this boot is one of it,
-    else that of the default profile."""
-    applied = None if name else store.applied(root)
-    return applied or plan(name or profile.DEFAULT, root)

@@ -22,6 +22,9 @@ from lowlat.plan import profile
 
 PLAN = f"{files.STATE}/plan.json"
 
+#: What was applied: profile, split and options (boot/decision.py).
+DECISION = f"{files.STATE}/decision.json"
+
 #: One plan for each kernel.
 PLANS = f"{files.STATE}/plans"
 
@@ -59,24 +62,39 @@ def read(path: Optional[str], root: Root) -> Plan:
 
 
 def read_here(path: Optional[str], root: Root) -> Plan:
-    """read() a plan of this machine. Also raises Refused if the machine lacks one of its CPUs, and
-    was not booted with it."""
+    """read() a plan of this machine. Also raises Refused as check_here() does."""
     plan = read(path, root)
-    running = cmdline.parse(root.read("/proc/cmdline") or "")
-    if {parameter.word for parameter in plan.parameters}.issubset(running):
-        return plan  # CPUs that the boot lost are a finding
-    absent = plan.cpus.online - (root.read_cpus(f"{CPU}/possible") or plan.cpus.online)
-    if absent:
-        raise Refused(f"{path or PLAN}: of another machine: CPU {absent} is not here")
+    check_here(plan, path or PLAN, root)
     return plan
 
 
+def check_here(plan: Plan, where: str, root: Root) -> None:
+    """Raises Refused if the machine lacks one of the plan's CPUs, and was not booted with it."""
+    running = cmdline.parse(root.read("/proc/cmdline") or "")
+    if {parameter.word for parameter in plan.parameters}.issubset(running):
+        return  # CPUs that the boot lost are a finding
+    absent = plan.cpus.online - (root.read_cpus(f"{CPU}/possible") or plan.cpus.online)
+    if absent:
+        raise Refused(f"{where}: of another machine: CPU {absent} is not here")
+
+
+def is_booted(plan: Plan, root: Root) -> bool:
+    """Whether the command line of this boot carries the plan's marker."""
+    return cmdline.marker(root.read("/proc/cmdline") or "") == plan.id
+
+
 def applied(root: Root) -> Optional[Plan]:
-    """The applied plan, if the command line of this boot carries its marker, else None. Raises
-    Refused as read() does."""
-    marker = cmdline.marker(root.read("/proc/cmdline") or "")
-    plan = read(None, root) if marker and not root.absent(PLAN) else None
-    return plan if plan and plan.id == marker else None
+    """The applied plan, if this boot is one of it, else None. Raises Refused as read() does."""
+    marked = cmdline.marker(root.read("/proc/cmdline") or "")
+    plan = read(None, root) if marked and not root.absent(PLAN) else None
+    return plan if plan and is_booted(plan, root) else None
+
+
+def booted(root: Root) -> Optional[Plan]:
+    """The plan in use if this boot is one of it: it outlives a rollback. Raises Refused as read()
+    does."""
+    plan = in_use(root)
+    return plan if plan and is_booted(plan, root) else None
 
 
 def facts(root: Root) -> dict[str, object]:

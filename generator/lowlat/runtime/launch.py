@@ -64,11 +64,7 @@ def group_of(cpus: CpuSet, root: Root) -> Optional[str]:
 def warnings(place: Launch, root: Root) -> tuple[str, ...]:
     """Warnings of effects on a program there that its user may not expect."""
     isolated = root.read_cpus(f"{CPU}/isolated") or CpuSet()
-    warnings = []
-    if place.cpus - isolated:
-        warnings.append(
-            f"CPU {place.cpus - isolated}: not isolated in this boot, other tasks run there too"
-        )
+    warnings = list(filter(None, [not_isolated(place, root)]))
     if len(place.cpus & isolated) > 1 and not place.one_per_thread:
         warnings.append(
             "nothing is balanced among isolated CPUs: threads pile up on the one where they are "
@@ -79,6 +75,12 @@ def warnings(place: Launch, root: Root) -> tuple[str, ...]:
     if place.priority:
         warnings.append(_fifo_warning(place, root))
     return tuple(warnings)
+
+
+def not_isolated(place: Launch, root: Root) -> str:
+    """A warning of CPUs that this boot does not isolate; "" if it isolates all of them."""
+    shared = place.cpus - (root.read_cpus(f"{CPU}/isolated") or CpuSet())
+    return f"CPU {shared}: not isolated in this boot, other tasks run there too" if shared else ""
 
 
 def _fifo_warning(place: Launch, root: Root) -> str:

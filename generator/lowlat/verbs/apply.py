@@ -3,10 +3,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Optional
 
 from lowlat.base.arguments import option
 from lowlat.base.errors import Refused
 from lowlat.boot import apply, trials, tuned_plugin
+from lowlat.boot import decision as decisions
 from lowlat.boot.apply import Proposal
 from lowlat.boot.decision import Decision
 from lowlat.boot.loaders import by_hand
@@ -15,24 +17,22 @@ from lowlat.boot.loaders.interface import BootMenu, Loader
 from lowlat.boot.programs import Unchecked
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
-from lowlat.verbs import options
+from lowlat.verbs import chosen_plan, options
 from lowlat.verbs.options import PlanChoice
 
 
 @dataclass(frozen=True)
 class ApplyArguments(options.ChangeArguments):
     plan: PlanChoice = PlanChoice()
-    boot: str = option(
+    boot: Optional[str] = option(
         None,
         "own: add entries beside the stock ones (default); tuned: let TuneD's bootloader plugin "
         "change the stock entries, for which there is no trial and no promote",
-        "own",
         choices=("own", "tuned"),
     )
-    runtime: str = option(
+    runtime: Optional[str] = option(
         None,
         "tuned: TuneD applies the run-time settings (default); none: you do",
-        "tuned",
         choices=("tuned", "none"),
     )
     accept_pending: bool = options.accept_pending()
@@ -40,20 +40,37 @@ class ApplyArguments(options.ChangeArguments):
 
 def main(args: ApplyArguments) -> int:
     root = args.open()
-    machine, _, plan = options.make_plan(args.plan, root)
-    decision = Decision(args.plan.profile, plan.isolated, args.plan.wanted, args.boot, args.runtime)
-    proposal, loader = apply.prepare(root, machine, plan, decision)
+    made = decisions.read(root)
+    choice = chosen_plan.repeated(args.plan, root)
+    chosen = chosen_plan.make_plan(choice, root)
+    plan, boot_by = chosen.plan, args.boot or (made.boot if made else "own")
+    runtime = args.runtime or (made.runtime if made else "tuned")
+    decision = Decision(plan.profile, plan.isolated, choice.wanted, boot_by, runtime)
+    proposal, loader = apply.prepare(root, chosen.machine, plan, decision)
     boot = loader.describe()
     changed = not apply.is_in_place(proposal, boot, root)
     before, after = apply.lines(proposal.plan, boot)
-    if args.boot == "tuned":
-        said = list(_by_tuned(proposal, boot, root, args.dry_run))
+    said = [] if made is None else list(_compared(made, proposal.decision, changed))
+    if decision.boot == "tuned":
+        said += list(_by_tuned(proposal, boot, root, args.dry_run))
     elif args.dry_run:
-        said = list(_shown(proposal, loader, root, boot))
+        said += list(_shown(proposal, loader, root, boot))
     else:
-        said = list(_applied(proposal, loader, root, args.accept_pending, boot))
+        said += list(_applied(proposal, loader, root, args.accept_pending, boot))
     options.show_change(args.json, changed, said, before, after if changed else before)
     return 0
+
+
+def _compared(made: Decision, decision: Decision, changed: bool) -> Iterator[str]:
+    """What this decision is to the one that is applied already."""
+    before = chosen_plan.summary(made.profile, made.isolated)
+    after = chosen_plan.summary(decision.profile, decision.isolated)
+    if not changed:
+        yield f"unchanged: {before}"
+    elif before != after:
+        yield f"{before} is replaced by {after}"
+    elif made != decision:
+        yield f"the options of {before} are replaced"
 
 
 def _by_tuned(proposal: Proposal, boot: BootMenu, root: Root, dry_run: bool) -> Iterator[str]:
@@ -61,6 +78,7 @@ def _by_tuned(proposal: Proposal, boot: BootMenu, root: Root, dry_run: bool) -> 
         why = "--boot tuned needs TuneD for the run-time settings too"
         raise Refused(why, hint="leave --runtime none out")
     tuned_plugin.check(root, proposal, boot)
+    yield from _notes(proposal)
     if dry_run:
         yield f"TuneD would put onto every stock line: {proposal.plan.boot_line}"
         return
@@ -69,9 +87,12 @@ def _by_tuned(proposal: Proposal, boot: BootMenu, root: Root, dry_run: bool) -> 
     yield "'lowlat-gen status' reads it back; after a reboot 'lowlat-gen verify' tells the effect"
 
 
+def _notes(proposal: Proposal) -> Iterator[str]:
+    return (f"note: {note}" for note in proposal.notes)
+
+
 def _shown(proposal: Proposal, loader: Loader, root: Root, boot: BootMenu) -> Iterator[str]:
-    for note in (*proposal.plan.warnings, *proposal.notes):
-        yield f"note: {note}"
+    yield from _notes(proposal)
     new = "store the plan" if isinstance(loader, ByHand) else "add an entry"
     for plan in proposal.plans:
         before, after = apply.lines(plan, boot)
@@ -96,8 +117,7 @@ def _applied(
 ) -> Iterator[str]:
     promoted = trials.read(root).promoted
     boot = apply.apply(proposal, loader, root, accept_pending)
-    for note in proposal.notes:
-        yield f"note: {note}"
+    yield from _notes(proposal)
     if isinstance(loader, ByHand):
         yield "the plan is stored"
         yield from _steps(loader, root, proposal.plan)

@@ -18,6 +18,7 @@ from lowlat.boot.transaction import PATIENT_S, Transaction, lock
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
+from lowlat.plan import store
 from lowlat.probe import kernel_image
 from lowlat.verbs import options
 
@@ -67,10 +68,10 @@ def _grub(root: Root, default: str) -> None:
 
 
 def _kernel(root: Root) -> None:
-    if root.absent(decision.DECISION):
+    if root.absent(store.DECISION):
         return
     with lock(Disk(root), PATIENT_S):
-        if not root.absent(decision.DECISION):  # no rollback came first
+        if not root.absent(store.DECISION):  # no rollback came first
             _tell(detect(root).refresh(_plans(root), _follow(root)))
 
 

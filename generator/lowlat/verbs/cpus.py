@@ -4,6 +4,8 @@ TuneD."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Optional
 
 from lowlat.base.arguments import flag, option, positional
@@ -13,11 +15,11 @@ from lowlat.host.archive import open_root
 from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import ROLES, Plan
-from lowlat.plan import current, profile, store
+from lowlat.plan import profile, store
 from lowlat.render import files
 from lowlat.runtime import launch
 from lowlat.runtime.launch import Launch
-from lowlat.verbs import options
+from lowlat.verbs import chosen_plan, options
 
 #: Files that list the CPUs isolated in this boot: by isolcpus=, by a cpuset partition.
 _ISOLATED = (f"{CPU}/isolated", "/sys/fs/cgroup/cpuset.cpus.isolated")
@@ -43,23 +45,30 @@ class CpusArguments:
 def main(args: CpusArguments) -> int:
     """Raises Unmet if nothing is isolated, unless a planned list was requested."""
     root = open_root(args.root)
-    plan = current.in_use(root, args.profile)
+    plan = chosen_plan.here(root, args.profile)
     cpus = plan.cpus_of(args.which)
     # No program can start on a captured machine, so its planned list does no harm.
     will_do = args.planned or args.profile is not None or not root.live
-    if not will_do and not (plan.isolated and _divided(root)):
-        hint = "--planned prints what a plan would isolate"
-        raise Unmet("no CPU is isolated in this boot", hint=hint)
+    if not will_do:
+        _check_in_effect(plan, root)
     if args.form != "list" and not cpus:
         raise Unmet(f"no CPU is {args.which}", hint="choose another profile")
     for line in _formed(args.form, cpus, plan, root):
         say(line)
+    chosen_plan.remark(plan, root)
     return 0
 
 
-def _divided(root: Root) -> bool:
-    """Whether this boot isolates CPUs, by lowlat or by other means."""
-    return store.applied(root) is not None or any(root.read_cpus(path) for path in _ISOLATED)
+def _check_in_effect(plan: Plan, root: Root) -> None:
+    """Raises Unmet if this boot does not isolate the plan's CPUs, by lowlat or by other means."""
+    found = (root.read_cpus(path) for path in _ISOLATED)
+    isolated = reduce(or_, filter(None, found), CpuSet())
+    if plan.isolated and (store.is_booted(plan, root) or plan.isolated <= isolated):
+        return
+    why = "no CPU is isolated in this boot"
+    if isolated:
+        why = f"this boot isolates CPU {isolated}, and the plan CPU {plan.isolated or '(none)'}"
+    raise Unmet(why, hint="--planned prints what a plan would isolate")
 
 
 def _formed(form: str, cpus: CpuSet, plan: Plan, root: Root) -> Iterator[str]:

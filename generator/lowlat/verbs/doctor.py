@@ -20,10 +20,9 @@ from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
 from lowlat.measure.tools.known import KNOWN
-from lowlat.plan import current, profile
 from lowlat.rehearse import packages as kernels
 from lowlat.rehearse import qemu, vm
-from lowlat.verbs import VERBS, options
+from lowlat.verbs import VERBS, chosen_plan, options
 
 SCHEMA = "lowlat.doctor/1"
 
@@ -174,9 +173,9 @@ def _rehearsing() -> Iterator[Lack]:
 
 
 def _kernel(root: Root) -> Iterator[Lack]:
-    """Options that the default profile needs and the running kernel was built without."""
+    """Options that the plan needs and the running kernel was built without."""
     try:
-        plan = current.plan(profile.DEFAULT, root)
+        plan = chosen_plan.here(root)
     except Refused as error:
         yield Lack(("plan", "apply", "tune", "cpus"), "CPUs to isolate", "", str(error))
         return

@@ -16,7 +16,7 @@ from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.render import files
 from lowlat.render.hooks import RenderedFile
-from lowlat.verbs import fleet_report, options
+from lowlat.verbs import chosen_plan, fleet_report, options
 from lowlat.verbs.options import PlanChoice
 
 SCHEMA = "lowlat.fleet-plan/1"
@@ -104,8 +104,9 @@ def _planned(
     """The machines that can be planned, one at a time; ``bad`` collects the others' errors."""
     for capture in captures:
         try:
-            machine, _, plan = options.make_plan(choice, open_root(capture))
-            yield capture, machine, plan
+            chosen = chosen_plan.make_plan(choice, open_root(capture))
+            chosen_plan.note(chosen.other and f"{capture}: {chosen.other}")
+            yield capture, chosen.machine, chosen.plan
         except Refused as error:
             bad.append((capture, error.message.removeprefix(f"--root {capture}: ")))
 
@@ -119,6 +120,7 @@ def _document(found: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> 
             "cmdline": one.plan.cmdline.text,
             "isolated": str(one.plan.isolated),
             "housekeeping": str(one.plan.housekeeping),
+            "warnings": list(one.plan.warnings),
             "nearest": one.nearest + 1 if one.differs else None,
             "differs": [dict(zip(("name", "here", "there"), item)) for item in one.differs],
         }
@@ -139,7 +141,8 @@ def describe(found: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> I
             named = f"{len(one.members)} machines: {named}"
         if len(one.members) > _NAMED:
             named = f"{named} and {len(one.members) - _NAMED} more"
-        lines = list(options.bullets(_told(one)))
+        warnings = (f"warning: {warning}" for warning in one.plan.warnings)
+        lines = list(options.bullets((*warnings, *_told(one))))
         if not (one.odd and one.differs):
             drawn = options.drawing(one.machine, one.plan.isolated, "  ")
             lines = [*drawn, f"  {one.plan.cmdline.text}", *lines]

@@ -4,7 +4,7 @@
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Optional
 
@@ -17,14 +17,9 @@ from lowlat.draw.text import draw
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.machine import Kernel, Machine
-from lowlat.model.plan import Plan
-from lowlat.plan import planner, profile
-from lowlat.plan.cpu_request import merge
-from lowlat.plan.kubelet import for_kubelet
+from lowlat.model.machine import Machine
+from lowlat.plan import profile
 from lowlat.plan.planner import Options
-from lowlat.probe import probe
-from lowlat.probe.kernel import read_release
 
 #: A longer count adds nothing: watch finds interrupts that come once an hour.
 _COUNTED = (0.0, 3600.0, "0s to 1h")
@@ -74,24 +69,17 @@ class HostArguments:
 class PlanChoice:
     """All options that determine a plan."""
 
-    profile: str = option("P", f"profile to plan with; default: {profile.DEFAULT}", profile.DEFAULT)
+    profile: Optional[str] = option(
+        "P",
+        f"profile to plan with; without options of a plan: the applied one, else {profile.DEFAULT}",
+    )
     wanted: Options = Options()
     kernel: Optional[str] = option("RELEASE", "an installed kernel; default: the running one")
 
-
-def make_plan(
-    choice: PlanChoice, root: Root, *, kubelet: bool = False
-) -> tuple[Machine, Kernel, Plan]:
-    """Probe the machine and plan by the options for their kernel; ``kubelet`` adds housekeeping
-    CPUs for one."""
-    machine = probe(root)
-    kernel = read_release(root, choice.kernel, machine.kernel)
-    named = profile.load(choice.profile, root)
-    wanted = consistent(choice.wanted)
-    if kubelet and named.isolates:
-        request = for_kubelet(machine, merge(named.request, wanted.request))
-        wanted = replace(wanted, request=request)
-    return machine, kernel, planner.make_plan(machine, kernel, named, wanted)
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for a new plan: a kernel alone chooses one of the applied ones."""
+        return self.profile is not None or self.wanted != Options()
 
 
 def consistent(wanted: Options) -> Options:

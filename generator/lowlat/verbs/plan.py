@@ -13,12 +13,16 @@ from lowlat.catalogue import lookup
 from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
 from lowlat.runtime.kthreads import display_name
-from lowlat.verbs import options
+from lowlat.verbs import chosen_plan, options
+from lowlat.verbs.chosen_plan import ChosenPlan
 from lowlat.verbs.options import PlanChoice
 from lowlat.verify.diff import CMDLINE, Change, Diff, diff
 
 #: The number of reasons in a brief plan.
 _BRIEFLY = 5
+
+#: The number of warnings among them.
+_MOST_WARNINGS = 3
 
 _NEXT = "Next: 'rehearse' boots the plan in a virtual machine, 'apply' adds a boot entry to try."
 
@@ -37,18 +41,34 @@ def main(args: PlanArguments) -> int:
     if args.brief and args.diff:
         raise Refused("--brief and --diff: each is something else", hint="give one of the two")
     root = open_root(args.root)
-    machine, kernel, plan = options.make_plan(args.plan, root)
+    chosen = chosen_plan.make_plan(args.plan, root)
+    machine, plan = chosen.machine, chosen.plan
     options.write_svg(args.svg, machine, plan.isolated)
-    title = bold(f"Plan {plan.id}: profile {plan.profile}, kernel {kernel.words}")
+    if args.json:
+        chosen_plan.note(chosen.other)
+    title = f"profile {plan.profile}, kernel {chosen.kernel.words}"
     if args.diff:
         found = diff(plan, root)
-        options.show(args.json, found.to_json, describe_diff(plan, found))
+        title = f"profile {plan.profile}, compared with the running system"
+        lines = chain(_opening(title, chosen), _warnings(plan), describe_diff(found))
+        options.show(args.json, found.to_json, lines)
     elif args.brief:
-        options.show(args.json, plan.to_json, chain([title], describe_briefly(plan)))
+        lines = chain(_opening(title, chosen), describe_briefly(plan))
+        options.show(args.json, plan.to_json, lines)
     else:
         drawing = options.drawing(machine, plan.isolated, "  ")
-        options.show(args.json, plan.to_json, chain([title], describe(plan, drawing)))
+        lines = chain(_opening(title, chosen), _warnings(plan), describe(plan, drawing))
+        options.show(args.json, plan.to_json, lines)
     return 0
+
+
+def _opening(title: str, chosen: ChosenPlan) -> Iterator[str]:
+    yield bold(f"Plan {chosen.plan.id}: {title}")
+    yield from filled(chosen.other)
+
+
+def _warnings(plan: Plan) -> Iterator[str]:
+    return _items(("Warning", warning) for warning in plan.warnings)
 
 
 def describe_briefly(plan: Plan) -> Iterator[str]:
@@ -57,7 +77,7 @@ def describe_briefly(plan: Plan) -> Iterator[str]:
     yield f"  {plan.cmdline.text or '(nothing to add)'}"
     yield f"  isolated CPU {plan.isolated or '(none)'}, housekeeping CPU {plan.housekeeping}"
     yield ""
-    told = [("Warning", warning) for warning in plan.warnings[:3]]
+    told = [("Warning", warning) for warning in plan.warnings[:_MOST_WARNINGS]]
     for role in ("isolated", "housekeeping"):
         chosen = [reason for reason in plan.cpus.reasons if reason.role == role]
         told += [(f"CPU {reason.cpus}", f"{role}: {reason.why}") for reason in chosen[-1:]]
@@ -67,6 +87,8 @@ def describe_briefly(plan: Plan) -> Iterator[str]:
     yield ""
     settings = len({one.name for one in plan.runtime})
     left_out = f"{settings} run-time settings, {len(plan.skipped)} settings left out"
+    if len(plan.warnings) > _MOST_WARNINGS:
+        left_out = f"{len(plan.warnings) - _MOST_WARNINGS} more warnings, {left_out}"
     yield from filled(f"{left_out}: 'plan' without --brief shows them.")
     yield from filled(_NEXT)
 
@@ -78,7 +100,6 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     yield ""
     for reason in plan.cpus.reasons:
         yield from item(f"CPU {reason.cpus}", f"{reason.role}: {reason.why}")
-    yield from _items(("Warning", warning) for warning in plan.warnings)
     line = f"  {plan.cmdline.text or '(nothing to add)'}"
     parameters = _items((parameter.name, parameter.why) for parameter in plan.parameters)
     yield from section("Kernel command line", (line, *parameters))
@@ -96,9 +117,8 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     yield from filled(_NEXT)
 
 
-def describe_diff(plan: Plan, found: Diff) -> Iterator[str]:
+def describe_diff(found: Diff) -> Iterator[str]:
     """The changes in words: boot parameters, then run-time values by setting."""
-    yield bold(f"Plan {plan.id}: profile {plan.profile}, compared with the running system")
     boot = (change for change in found.changes if change.where == CMDLINE)
     lines = _items((change.name, _becomes(change)) for change in boot)
     yield from section("Kernel command line", lines)

@@ -12,7 +12,7 @@ from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.render import exports, files
 from lowlat.render.exports import FORMATS, KUBERNETES
-from lowlat.verbs import options
+from lowlat.verbs import chosen_plan, options
 from lowlat.verbs.options import PlanChoice
 
 
@@ -25,7 +25,7 @@ class RenderArguments:
         "the system keeps at least four CPUs, unless you choose the CPUs",
         choices=tuple(FORMATS),
     )
-    plan: Optional[str] = option("FILE", "render this plan, in its JSON form; default: a fresh one")
+    plan: Optional[str] = option("FILE", "render this plan, in its JSON form")
     root: str = options.root()
     fresh: PlanChoice = PlanChoice()
 
@@ -38,7 +38,8 @@ def main(args: RenderArguments) -> int:
     for path in files.write(rendered, args.out):
         print(path)
     title = f"What {args.format} leaves out, and what the other side adds"
-    options.show(False, dict, section(title, options.bullets(gaps)))
+    warnings = section("Warnings", options.bullets(plan.warnings))
+    options.show(False, dict, (*warnings, *section(title, options.bullets(gaps))))
     return 0
 
 
@@ -46,4 +47,6 @@ def _plan(args: RenderArguments, root: Root) -> Plan:
     if args.plan:
         options.refuse_plan_options(args.fresh, f"--plan {args.plan}")
         return store.read(args.plan, root)
-    return options.make_plan(args.fresh, root, kubelet=args.format in KUBERNETES)[-1]
+    chosen = chosen_plan.make_plan(args.fresh, root, kubelet=args.format in KUBERNETES)
+    chosen_plan.note(chosen.other)
+    return chosen.plan

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``run``: start the user's program on the isolated CPUs.
 
-Output and exit status belong to the program, so only ``--dry-run`` prints warnings about it.
+Output and exit status belong to the program, so only ``--dry-run`` prints warnings about it. In a
+boot that does not isolate the CPUs, one line on stderr says so.
 """
 
 import argparse
@@ -15,12 +16,13 @@ from lowlat.host.archive import open_root
 from lowlat.host.root import CPU, Root
 from lowlat.model import policy
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.plan import current, locality
+from lowlat.model.plan import Plan
+from lowlat.plan import locality
 from lowlat.probe import probe
 from lowlat.render import files
 from lowlat.runtime import launch
 from lowlat.runtime.launch import Launch
-from lowlat.verbs import options
+from lowlat.verbs import chosen_plan, options
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,18 @@ def main(args: RunArguments) -> int:
     root = open_root(args.root)
     command = args.command[1:] if args.command[:1] == ("--",) else args.command
     _check(args, command, root)
-    where = _place(args, root)
+    plan = chosen_plan.here(root) if args.cpus == "auto" else None
+    where = _place(args, plan, root)
+    if args.dry_run:
+        _tell(command, where, plan, root)
+        return 0
+    if plan:
+        chosen_plan.remark(plan, root)
     if args.systemd_drop_in:
         print(files.systemd_drop_in(where), end="")
         return 0
-    if args.dry_run:
-        _tell(command, where, root)
-        return 0
+    if plan:
+        chosen_plan.note(launch.not_isolated(where, root))
     return (launch.run_and_spread if where.one_per_thread else launch.exec_on_cpus)(command, where)
 
 
@@ -71,10 +78,9 @@ def _check(args: RunArguments, command: Sequence[str], root: Root) -> None:
         raise Refused("--root: nothing runs on a captured machine", hint="add --dry-run")
 
 
-def _place(args: RunArguments, root: Root) -> Launch:
+def _place(args: RunArguments, plan: Optional[Plan], root: Root) -> Launch:
     if args.set and args.cpus != "auto":
         raise Refused("--cpus and --set both say where to run", hint="give one of the two")
-    plan = current.in_use(root) if args.cpus == "auto" else None
     planned = plan.cpus_of(args.set or "isolated") if plan else None
     listed = _listed(args.cpus, planned, root)
     order: tuple[int, ...] = ()
@@ -99,12 +105,12 @@ def _listed(text: str, planned: Optional[CpuSet], root: Root) -> CpuSet:
     return listed
 
 
-def _tell(command: Sequence[str], where: Launch, root: Root) -> None:
+def _tell(command: Sequence[str], where: Launch, plan: Optional[Plan], root: Root) -> None:
     threads = "all threads"
     if where.one_per_thread:
         threads = f"each thread on one of its own, in the order {','.join(map(str, where.order))}"
     print(f"{command[0]} would run on CPU {where.cpus} ({threads}), policy {where.policy}")
     if where.group:
         print(f"It would join {where.group}, which owns these CPUs.")
-    for warning in launch.warnings(where, root):
+    for warning in (*(plan.warnings if plan else ()), *launch.warnings(where, root)):
         print(f"warning: {warning}")

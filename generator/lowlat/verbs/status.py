@@ -14,7 +14,7 @@ from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.machine import Machine
 from lowlat.probe import probe
-from lowlat.verbs import options
+from lowlat.verbs import chosen_plan, options
 
 #: By state: its meaning ("is"), the next command, and the purpose of that command.
 _STATES = resources.texts("verbs/status.ini")
@@ -69,7 +69,7 @@ def _describe(found: Status) -> Iterator[str]:
     yield _texts(found)[0][1]
     made = found.decision
     if made is not None:
-        yield f"decision  profile {made.profile}, isolated CPUs {made.isolated or 'none'}"
+        yield f"decision  {chosen_plan.summary(made.profile, made.isolated)}"
     yield f"loader    {found.loader or 'not known'}"
     if found.boot.default:
         yield f"default   {_named(found, found.boot.default)}"

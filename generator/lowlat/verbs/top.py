@@ -16,7 +16,7 @@ from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
 from lowlat.measure.follow import CpuSecond, Occupants, Second, parse_line
 from lowlat.model.cpuset import CpuSet
-from lowlat.plan import current, profile
+from lowlat.verbs import chosen_plan
 
 #: The harness's longest duration.
 _FOREVER = "24h"
@@ -150,7 +150,7 @@ def _sources(second: Second, cpu: CpuSecond, lines: int, useless: frozenset[str]
 def _useless() -> frozenset[str]:
     """Settings that are no remedy: this kernel or machine cannot have them, or already has."""
     try:
-        plan = current.plan(profile.DEFAULT, Root())
+        plan = chosen_plan.here(Root())
     except Refused:
         return frozenset()
     return frozenset(skipped.name for skipped in plan.skipped)

@@ -19,7 +19,7 @@ from lowlat.tune.loop import Loop, boot_id, exclusive_lock, here
 from lowlat.tune.schedule import WORK, decide
 from lowlat.tune.start import TuneOptions
 from lowlat.tune.state import SCHEMA, LoopState, Outcome, Phase, read
-from lowlat.verbs import options
+from lowlat.verbs import chosen_plan, options
 from lowlat.verbs.options import PlanChoice
 
 #: The phases in which the unit's call may leave the loop.
@@ -70,10 +70,12 @@ def main(args: TuneArguments) -> int:
 
 def _prepare(root: Root, args: TuneArguments) -> tuple[Proposal, Loader, LoopState]:
     start.check_none(root)
-    machine, _, plan = options.make_plan(args.plan, root)
+    choice = chosen_plan.repeated(args.plan, root)
+    chosen = chosen_plan.make_plan(choice, root)
+    plan = chosen.plan
     start.check_boot(root, plan)
-    decision = Decision(args.plan.profile, plan.isolated, args.plan.wanted)
-    proposal, loader = apply.prepare(root, machine, plan, decision)
+    decision = Decision(plan.profile, plan.isolated, choice.wanted)
+    proposal, loader = apply.prepare(root, chosen.machine, plan, decision)
     return proposal, loader, start.prepare(root, proposal, loader, args.wanted)
 
 

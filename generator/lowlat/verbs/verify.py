@@ -16,7 +16,7 @@ from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.runtime.kthreads import SCHEME
-from lowlat.verbs import options
+from lowlat.verbs import chosen_plan, options
 from lowlat.verify import counters
 from lowlat.verify.finding import Finding, Standing
 from lowlat.verify.verdict import to_json, verify
@@ -36,7 +36,7 @@ _GROUPS = (
 
 @dataclass(frozen=True)
 class VerifyArguments:
-    plan: Optional[str] = option("FILE", f"default: {store.PLAN}")
+    plan: Optional[str] = option("FILE", "default: the applied plan")
     duration: Optional[str] = options.count_time(
         "how long to count interrupts on the isolated CPUs"
     )
@@ -50,6 +50,7 @@ def main(args: VerifyArguments) -> int:
     if isinstance(root, Archive) and root.absent(_ALWAYS):
         raise Refused(f"{args.root}: holds no evidence", hint="'capture --evidence' saves it")
     plan = the_plan(args.plan, root)
+    store.check_here(plan, args.plan or store.PLAN, root)
     cpus, wanted = plan.isolated, options.count_seconds(args.duration)
     if root.live and cpus and wanted and not args.json:
         say(f"counting interrupts on CPU {cpus} for {wanted:g} s …")
@@ -62,11 +63,11 @@ def main(args: VerifyArguments) -> int:
 def the_plan(path: Optional[str], root: Root) -> Plan:
     """The named plan, else the applied one, else the one that the run-time settings were started
     with. Raises Refused if there is none."""
-    if path is None and root.absent(store.PLAN):
-        used = store.in_use(root)
-        if used is not None:
-            return used
-    return store.read_here(path, root)
+    known = None
+    if path is None:
+        stored = chosen_plan.applied(root) or store.read_kept(store.PLAN, root)
+        known = stored or store.in_use(root)
+    return known or store.read(path, root)
 
 
 def describe(plan: Plan, rows: Sequence[Finding], root: Root) -> Iterator[str]:

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The one plan that every verb speaks of, in this order: what was asked for on the command line;
+the applied plan, as ``status`` shows it; the plan of this boot; the default."""
+
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Optional
+
+from lowlat.base.errors import Refused
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Kernel, Machine
+from lowlat.model.plan import Plan
+from lowlat.plan import current, planner, profile, store
+from lowlat.plan.cpu_request import merge
+from lowlat.plan.kubelet import for_kubelet
+from lowlat.probe import probe
+from lowlat.probe.kernel import read_release
+from lowlat.verbs import options
+from lowlat.verbs.options import PlanChoice
+
+
+@dataclass(frozen=True)
+class ChosenPlan:
+    """The plan that a verb uses, with its machine and kernel. ``other`` says that it is not the
+    plan that ``status`` shows; "" if it is, or if none is applied."""
+
+    machine: Machine
+    kernel: Kernel
+    plan: Plan
+    other: str
+
+
+def make_plan(choice: PlanChoice, root: Root, *, kubelet: bool = False) -> ChosenPlan:
+    """The plan that all verbs speak of, for one kernel: what was asked for, else the applied plan,
+    else the default. ``kubelet`` adds housekeeping CPUs for one to a new plan."""
+    machine = probe(root)
+    kernel = read_release(root, choice.kernel, machine.kernel)
+    known = None
+    with suppress(*[Refused] if choice.asks else []):  # damaged state does not matter then
+        known = applied(root, kernel.release)
+    if known is not None and not choice.asks:
+        return ChosenPlan(machine, kernel, known, "")
+    named = profile.load(choice.profile or profile.DEFAULT, root)
+    wanted = options.consistent(choice.wanted)
+    if kubelet and named.isolates:
+        request = for_kubelet(machine, merge(named.request, wanted.request))
+        wanted = replace(wanted, request=request)
+    plan = planner.make_plan(machine, kernel, named, wanted)
+    return ChosenPlan(machine, kernel, plan, _difference(plan, known))
+
+
+def applied(root: Root, release: Optional[str] = None) -> Optional[Plan]:
+    """The plan of the stored decision for a kernel, the running one for None; without a decision
+    the plan of this boot. None if there is neither. Raises Refused if it is damaged."""
+    if not root.absent(store.DECISION):
+        from lowlat.boot import decision  # most machines that plan have none
+
+        return decision.plan_of(root, release)
+    plan = store.applied(root) or store.booted(root)
+    return plan if plan and release in (None, plan.kernel) else None
+
+
+def repeated(choice: PlanChoice, root: Root) -> PlanChoice:
+    """The choice; if it asks for nothing, what was asked for when the applied plan was made."""
+    if choice.asks or root.absent(store.DECISION):
+        return choice
+    from lowlat.boot import decision
+
+    made = decision.read(root)
+    return replace(choice, profile=made.profile, wanted=made.options) if made else choice
+
+
+def here(root: Root, name: Optional[str] = None) -> Plan:
+    """The plan of a verb without other options of a plan: of the named profile, else the applied
+    one, else the default profile's for this boot. Raises Refused as current.plan() does."""
+    if name is not None:
+        return current.plan(name, root)
+    return applied(root) or current.plan(profile.DEFAULT, root)
+
+
+def _difference(plan: Plan, known: Optional[Plan]) -> str:
+    def shown(one: Plan) -> tuple[object, ...]:
+        return one.profile, replace(one.cpus, reasons=()), one.cmdline.text
+
+    if known is None or shown(plan) == shown(known):
+        return ""
+    if (plan.profile, plan.isolated) == (known.profile, known.isolated):
+        return "this is not the applied plan, which has other settings"
+    return f"this is not the applied plan, which has {summary(known.profile, known.isolated)}"
+
+
+def summary(name: str, isolated: CpuSet) -> str:
+    """A profile and its CPUs in the words of ``status``."""
+    return f"profile {name}, isolated CPUs {isolated or 'none'}"
+
+
+def remark(plan: Plan, root: Root) -> None:
+    """Say on stderr what a list of CPUs cannot tell: that it is not the applied plan's, and the
+    plan's warnings. A boot with that plan has shown what they warn of."""
+    if store.is_booted(plan, root):
+        return
+    other = ""
+    with suppress(Refused):
+        other = _difference(plan, applied(root))
+    note(other)
+    for warning in plan.warnings[:1]:
+        note(f"warning: {warning}")
+    if plan.warnings[1:]:
+        command = f"plan --profile {plan.profile}" if other else "plan"
+        note(f"{len(plan.warnings) - 1} more warnings: 'lowlat-gen {command}' shows them")
+
+
+def note(text: str) -> None:
+    """Print a sentence to stderr, where the output is for programs; nothing for ""."""
+    if text:
+        print(f"lowlat-gen: {text}", file=sys.stderr)
