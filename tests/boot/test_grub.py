@@ -13,6 +13,7 @@ from support.hosttree import (
     NEEDS,
     OLDER,
     RELEASE,
+    SETTINGS,
     STOCK,
     Host,
     apply_and_try,
@@ -245,6 +246,37 @@ def test_a_dry_run_changes_nothing(host: Host) -> None:
     said = host.done("apply", "--dry-run")
     assert f"would add an entry for Linux {OLDER}" in said and "go below /etc and" in said
     assert host.snapshot() == before
+
+
+def test_another_language_is_no_change_of_others(host: Host) -> None:
+    """update-grub run in a terminal names and translates by that terminal's language."""
+    graphical = SETTINGS.replace("GRUB_TERMINAL=console\n", "")
+    host.write("etc/default/grub", graphical)
+    german = ("chroot", host.path, "env", "LANG=de_DE.UTF-8", "grub-mkconfig")
+    host.namespace.must(*german, "-o", "/boot/grub/grub.cfg")
+    assert "set lang=de_DE\n" in host.config
+    before = host.snapshot()
+    host.done("apply")
+    assert "set lang=de_DE\n" in host.config and "set lang=C" not in host.config
+    assert "\nchanges by others" not in host.done("apply", "--dry-run")
+    host.done("rollback")
+    assert host.snapshot() == before
+
+    # With LANGUAGE=de, which nothing in grub.cfg names; this system has no translations.
+    translated = host.config
+    words = {", with Linux": ", mit Linux", "Loading Linux": "Lade Linux", "Advanced": "Erweitert"}
+    for english, word in words.items():
+        assert english in translated
+        translated = translated.replace(english, word)
+    host.write("boot/grub/grub.cfg", translated)
+    host.done("apply")
+    host.done("rollback")
+    host.write("boot/grub/grub.cfg", translated)
+    host.write("etc/default/grub", graphical.replace("quiet", "quiet splash"))
+    said = host.done("apply", "--dry-run").partition("changes by others")[2]
+    shown = [row for row in said.splitlines() if re.match(r"  [+-][^+-]", row)]
+    assert shown and all("quiet" in row for row in shown), shown
+    assert "splash" in refusal(host, "apply")
 
 
 def test_a_tree_without_lowlat_gen_is_refused(host: Host) -> None:

@@ -7,7 +7,6 @@ renamed, never edited.
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Sequence
 from typing import Optional
@@ -16,7 +15,7 @@ from lowlat.base import encode
 from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, hooks, line_files, programs
-from lowlat.boot.loaders import grub_cfg, grub_entries, grub_words
+from lowlat.boot.loaders import grub_cfg, grub_entries, grub_language, grub_words
 from lowlat.boot.loaders.grub_config import GrubConfig
 from lowlat.boot.loaders.grub_env import Environment
 from lowlat.boot.loaders.grub_menu import GrubEntry, Menu
@@ -94,8 +93,7 @@ class Grub(Loader):
 
     def _changes(self, live: str, fresh: str) -> Sequence[str]:
         what = (self._config.path, "as it would be generated now")
-        rows = (live.splitlines(), fresh.splitlines())
-        return tuple(difflib.unified_diff(*rows, *what, n=0, lineterm=""))
+        return tuple(grub_language.changes(live, fresh, what))
 
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
         before = self.describe()

@@ -11,6 +11,7 @@ from lowlat.base import files
 from lowlat.base.errors import Refused
 from lowlat.boot import programs
 from lowlat.boot.disk import Disk, FileSnapshot, digest
+from lowlat.boot.loaders import grub_language
 from lowlat.boot.programs import Unchecked
 from lowlat.boot.transaction import PATIENT_S
 from lowlat.host.root import Root
@@ -44,8 +45,10 @@ class GrubConfig:
         return held.content.decode("utf-8", "replace")
 
     def generate(self) -> str:
-        """The output of grub-mkconfig for /etc/grub.d and /etc/default."""
-        done = programs.run(self._root, [self.mkconfig])
+        """The output of grub-mkconfig for /etc/grub.d and /etc/default, in the language of the
+        present configuration."""
+        live = self._root.read(self.path) or ""
+        done = programs.run(self._root, grub_language.argv(self.mkconfig, live))
         if done.status != 0:
             raise Refused(f"{self.mkconfig} fails: {done.last_words}")
         if "\ufffd" in done.stdout:
