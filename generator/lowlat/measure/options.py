@@ -123,15 +123,15 @@ class MeasureOptions(MeasureChoice):
         return (
             seconds("--warmup", self.warmup)
             + measured
-            # The wake-ups, and cyclictest beside them, take as long as a second opinion.
+            # The wake-ups, and cyclictest beside them, take as long as a cross-check.
             + min(measured, longest["second_opinion"])
-            * (self._opinions() + (2 if self.wakeup else 0))
+            * (self._cross_checks() + (2 if self.wakeup else 0))
             + min(measured, longest["work"]) * self._works()
             + longest["throughput"] * self._throughput()
         )
 
-    def _opinions(self) -> int:
-        """The number of second opinions, oslat included if it is installed."""
+    def _cross_checks(self) -> int:
+        """The number of cross-checks, oslat included if it is installed."""
         named = self.second_opinion == "all" or "oslat" in (self.second_opinion or "").split(",")
         oslat = self.oslat if self.oslat is not None else find("oslat") is not None
         return _count(self.second_opinion, KNOWN.cross_checks) + (oslat and not named)

@@ -21,7 +21,7 @@ class CrossCheck:
 
 @dataclass(frozen=True)
 class KnownTools:
-    """The names of loads and kinds of work, and the longest time in s of each second opinion, of
+    """The names of loads and kinds of work, and the longest time in s of each cross-check, of
     each kind of work and of each run of stress-ng's matrix."""
 
     second_opinions: tuple[CrossCheck, ...]
