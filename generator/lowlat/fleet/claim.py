@@ -82,12 +82,12 @@ def fleet_report(before: Sequence[Run], after: Sequence[Run]) -> FleetReport:
 
 
 def _by_host(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    found: dict[str, list[Run]] = {}
+    by_host: dict[str, list[Run]] = {}
     for run in runs:
         if not run.host.name:
             raise Refused(f"{run.path}: does not tell its host", hint="'lowlat-gen measure' does")
-        found.setdefault(run.host.name, []).append(run)
-    return found
+        by_host.setdefault(run.host.name, []).append(run)
+    return by_host
 
 
 def _claim(hosts: Sequence[Host]) -> Report:
@@ -116,15 +116,15 @@ def _claim(hosts: Sequence[Host]) -> Report:
     ]
     if len(tested) < _HOSTS:
         return frame
-    ratio, found = infer_within(tested)
+    ratio, result = infer_within(tested)
     primary = replace(
         primaries[0],
         before=typical([one.before for one in primaries]),
         after=typical([one.after for one in primaries]),
         ratio=ratio,
-        ratio_at_least=found.ci95[0],
-        ci95=found.ci95 if math.isfinite(found.ci95[1]) else None,
-        p=found.p,
+        ratio_at_least=result.ci95[0],
+        ci95=result.ci95 if math.isfinite(result.ci95[1]) else None,
+        p=result.p,
         counts=None,
     )
     concluded = verdict.of(primary, boots)

@@ -44,21 +44,21 @@ class MachineClass:
 
 def classes(machines: Iterable[tuple[str, Machine, Plan]]) -> list[MachineClass]:
     """The classes of named machines, the largest first; each keeps only one machine."""
-    found: dict[tuple[tuple[str, str], ...], MachineClass] = {}
+    by_facts: dict[tuple[tuple[str, str], ...], MachineClass] = {}
     for name, machine, plan in machines:
         facts = _facts(machine, plan)
-        own = found.setdefault(tuple(facts.items()), MachineClass(machine, plan, facts, []))
+        own = by_facts.setdefault(tuple(facts.items()), MachineClass(machine, plan, facts, []))
         own.members.append(name)
-    ordered = sorted(found.values(), key=lambda one: (-len(one.members), one.members[0]))
+    ordered = sorted(by_facts.values(), key=lambda one: (-len(one.members), one.members[0]))
     return [_placed(place, ordered) for place in range(len(ordered))]
 
 
-def _placed(place: int, found: Sequence[MachineClass]) -> MachineClass:
+def _placed(place: int, ordered: Sequence[MachineClass]) -> MachineClass:
     """The class with its differences from the nearest larger one; odd machines do not count."""
-    one = found[place]
-    larger = [n for n in range(place) if not found[n].odd] or [0]
-    near = min(larger, key=lambda n: len(one.differences(found[n])))
-    return replace(one, nearest=near, differs=one.differences(found[near]))
+    one = ordered[place]
+    larger = [n for n in range(place) if not ordered[n].odd] or [0]
+    near = min(larger, key=lambda n: len(one.differences(ordered[n])))
+    return replace(one, nearest=near, differs=one.differences(ordered[near]))
 
 
 def _facts(machine: Machine, plan: Plan) -> dict[str, str]:

@@ -12,13 +12,13 @@ from lowlat.view.plot import forest_plot
 _MOST_HOSTS = 60
 
 
-def render(found: FleetReport, hosts: Table, notes: Table) -> str:
+def render(report: FleetReport, hosts: Table, notes: Table) -> str:
     """The page, with the table of hosts and the notes on single hosts."""
-    claim = found.claim
+    claim = report.claim
     headline, basis = wording.finding(claim) if claim.primary else ("No claim over hosts.", "")
-    runs = [run for host in found.hosts for arm in host.arms for run in arm.runs]
+    runs = [run for host in report.hosts for arm in host.arms for run in arm.runs]
     _, *known = facts(runs)
-    least = sorted(found.hosts, key=lambda host: host.gain)
+    least = sorted(report.hosts, key=lambda host: host.gain)
     told = {
         **{"prefix": "", "spoken": "", "hosts": hosts, "notes": notes},
         "opening": Opening(
@@ -28,9 +28,9 @@ def render(found: FleetReport, hosts: Table, notes: Table) -> str:
             basis=basis or claim.why,
             numbers=(),
             figures=forest_plot.of_hosts((h.name, h.report) for h in least[:_MOST_HOSTS]),
-            facts=(f"{len(found.hosts)} hosts", *filter(None, known)),
+            facts=(f"{len(report.hosts)} hosts", *filter(None, known)),
         ),
         "left": max(len(least) - _MOST_HOSTS, 0),
-        "runs": method.runs([arm for host in found.hosts for arm in host.arms]),
+        "runs": method.runs([arm for host in report.hosts for arm in host.arms]),
     }
     return html.filled("fleet.html.j2", [told], "Fleet")

@@ -62,14 +62,14 @@ def judge(
 ) -> tuple[JudgedWord, ...]:
     """Every word with its verdict; ``shown`` is the running kernel's evidence by name."""
     places = _by_place(words, line.target.machine)
-    found = []
+    judged = []
     for place, word in enumerate(words):
         finding = places.get(place) or _judge(word, line)
         if word.place == "kernel" and word.name in shown:
             finding = _seen(finding, *shown[word.name])
         entry = _entry_of(word)
-        found.append(JudgedWord(word.text, *finding, entry=entry.name if entry else None))
-    return tuple(found)
+        judged.append(JudgedWord(word.text, *finding, entry=entry.name if entry else None))
+    return tuple(judged)
 
 
 def _seen(finding: Opinion, verdict: WordVerdict, evidence: str) -> Opinion:
@@ -87,26 +87,26 @@ def _seen(finding: Opinion, verdict: WordVerdict, evidence: str) -> Opinion:
 
 def _by_place(words: Sequence[Word], machine: Machine) -> dict[int, Opinion]:
     """Verdicts that depend on other words: cut off, behind "--", repeated, huge pages."""
-    found: dict[int, Opinion] = {}
+    opinions: dict[int, Opinion] = {}
     kernel = [(place, word) for place, word in enumerate(words) if word.place == "kernel"]
     named = [(word.name, word.value) for _, word in kernel]
     starved = too_many_hugepages(named, machine)
     if starved:
         counts = (place for place, word in kernel if word.name == "hugepages")
-        found.update((place, Opinion(WordVerdict.HARMFUL, starved, "fewer")) for place in counts)
+        opinions.update((place, Opinion(WordVerdict.HARMFUL, starved, "fewer")) for place in counts)
     for place, why, fix in hugepages(named):
-        found[kernel[place][0]] = Opinion(WordVerdict.IGNORED, why, fix)
-    found.update(_repeated(kernel))
+        opinions[kernel[place][0]] = Opinion(WordVerdict.IGNORED, why, fix)
+    opinions.update(_repeated(kernel))
     for place, word in enumerate(words):
         if word.place == "cut":
             why = "the kernel cuts the line after 2047 bytes: it never sees this"
-            found[place] = Opinion(WordVerdict.IGNORED, why)
+            opinions[place] = Opinion(WordVerdict.IGNORED, why)
         elif word.place == "init":
             known = word.name in kernel_names() or word.name in BY_NAME
             why = "what follows -- goes to init, not to the kernel"
             verdict = WordVerdict.IGNORED if known else WordVerdict.UNKNOWN
-            found[place] = Opinion(verdict, why, "before the --" if known else None)
-    return found
+            opinions[place] = Opinion(verdict, why, "before the --" if known else None)
+    return opinions
 
 
 def _repeated(kernel: Sequence[tuple[int, Word]]) -> Iterator[tuple[int, Opinion]]:

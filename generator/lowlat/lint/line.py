@@ -52,12 +52,12 @@ def read_words(line: str) -> tuple[Word, ...]:
     if len(line) > bounds.BOOT_LINE:
         raise Refused(f"the line has {len(line)} characters", hint="no kernel reads a longer one")
     words, place = [], "kernel"
-    for found in cmdline.WORD.finditer(line):
-        text = found[0]
+    for match in cmdline.WORD.finditer(line):
+        text = match[0]
         if text == "--" and place == "kernel":
             place = "init"
             continue
-        cut = len(line[: found.end()].encode("utf-8", "replace")) >= cmdline.LIMIT
+        cut = len(line[: match.end()].encode("utf-8", "replace")) >= cmdline.LIMIT
         value = text.partition("=")[2].strip('"')
         words.append(Word(text, cmdline.name_of(text), value, "cut" if cut else place))
     return tuple(words)
@@ -68,22 +68,22 @@ def the_line(text: str) -> str:
     Refused if there are several lines, or none."""
     rows = [row for row in text.splitlines() if row.strip() and not row.lstrip().startswith("#")]
     given = [
-        found["grub"] or found["entry"] or "" for found in map(_GIVEN.fullmatch, rows) if found
+        match["grub"] or match["entry"] or "" for match in map(_GIVEN.fullmatch, rows) if match
     ]
     settings = [row for row in rows if row.lstrip().startswith("GRUB_CMDLINE_LINUX")]
     if settings and len(settings) == len(given):
         return " ".join(given)
-    found = given or rows
-    if len(found) != 1:
-        why = f"the text has {len(found)} boot lines"
+    lines = given or rows
+    if len(lines) != 1:
+        why = f"the text has {len(lines)} boot lines"
         raise Refused(why, hint="give one: as it is, or in quotes")
-    return found[0]
+    return lines[0]
 
 
 def flags_of(value: str) -> tuple[frozenset[str], str]:
     """The flags of isolcpus, and its list (kernel/sched/isolation.c)."""
-    found = _ISOLCPUS.fullmatch(value)
-    flags, cpus = (found[1], found[2]) if found else ("", value)
+    match = _ISOLCPUS.fullmatch(value)
+    flags, cpus = (match[1], match[2]) if match else ("", value)
     return frozenset(filter(None, flags.split(","))), cpus
 
 

@@ -58,17 +58,17 @@ def _operators(spec: _Spec, x86: bool) -> str:
 def _document(text: str) -> dict[str, object]:
     try:
         if text.lstrip().startswith("{"):
-            found = json.loads(text)
+            document = json.loads(text)
         else:
             import yaml  # only this needs it
 
-            found = yaml.safe_load(text)
+            document = yaml.safe_load(text)
     except ImportError as error:
         hint = "install python3-yaml, or give it as JSON"
         raise Refused("PyYAML, which reads a PerformanceProfile, is missing", hint=hint) from error
     except Exception as error:  # PyYAML raises ValueError, RecursionError and its own errors
         raise Refused("the PerformanceProfile is not YAML", hint="give one alone") from error
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _tuneds(text: str) -> str:
@@ -78,7 +78,7 @@ def _tuneds(text: str) -> str:
     words: list[str] = []
     for name, value in sections.get("bootloader", {}).items():
         if name.startswith("cmdline"):
-            filled = _VARIABLE.sub(lambda found: known.get(found[1], found[0]), value.strip())
+            filled = _VARIABLE.sub(lambda match: known.get(match[1], match[0]), value.strip())
             if "${" in filled:
                 why = f"only TuneD knows what {name} becomes: {filled[:60]}"
                 raise Refused(why, hint="activate the profile and lint the running line")

@@ -32,14 +32,14 @@ def find_harness() -> str:
     """The harness beside the running program, else in the package, else on PATH. Raises Refused if
     there is none or, for root, if others could replace it."""
     beside = (str(path) for path in _beside() if path.is_file() and os.access(path, os.X_OK))
-    found = next(beside, None) or find(PROGRAM)
-    if found is None:
+    harness = next(beside, None) or find(PROGRAM)
+    if harness is None:
         hint = f"{process.package_hint(PROGRAM)}, or build it with 'make harness'"
         raise process.NotInstalled(PROGRAM, hint=hint)
     # Not if lowlat-gen itself lies in a folder of other users: its user chose to run it.
     if trust.held(lowlat.__file__):
-        trust.check(found, why="and it would run as root", hint="install the package lowlat")
-    return found
+        trust.check(harness, why="and it would run as root", hint="install the package lowlat")
+    return harness
 
 
 def _beside() -> Iterator[Path]:

@@ -40,14 +40,14 @@ class Occupants:
     def look(self) -> tuple[Occupant, ...]:
         """The threads that ran since the previous look, the longest first."""
         before, self._before = self._before, {}
-        found = []
+        occupants = []
         for task, cpu, name, ran in self._tasks():
             self._before[task] = ran
             # A new thread is counted from its start.
             grown = ran - before.get(task, 0)
             if grown > 0 and cpu in self._cpus:
-                found.append(Occupant(cpu, name, grown, int(task)))
-        return tuple(sorted(found, key=lambda one: -one.ran_ns))
+                occupants.append(Occupant(cpu, name, grown, int(task)))
+        return tuple(sorted(occupants, key=lambda one: -one.ran_ns))
 
     def _tasks(self) -> Iterator[tuple[str, int, str, int]]:
         for pid in self._root.names("/proc"):
@@ -55,9 +55,9 @@ class Occupants:
                 continue
             for task in self._root.names(f"/proc/{pid}/task"):
                 folder = f"/proc/{pid}/task/{task}"
-                found = tasks.read(self._root, folder)
-                if found is not None:
-                    yield task, found.cpu, found.comm, tasks.ran(self._root, folder)[0]
+                status = tasks.read(self._root, folder)
+                if status is not None:
+                    yield task, status.cpu, status.comm, tasks.ran(self._root, folder)[0]
 
 
 SCHEMA = "lowlat.follow/1"
@@ -115,7 +115,7 @@ class Second:
 
     def interrupters(self, cpu: CpuSecond) -> list[Interrupter]:
         """The sources of interruptions of a CPU, the most costly first."""
-        found = [
+        interrupters = [
             *(
                 Interrupter(*row_name(label), count / self.interval_s, None)
                 for label, count in cpu.interrupts.items()
@@ -127,7 +127,7 @@ class Second:
                 for label, count in cpu.softirqs.items()
             ),
         ]
-        return sorted(found, key=lambda one: -one.weight)
+        return sorted(interrupters, key=lambda one: -one.weight)
 
     def _thread(self, one: Occupant) -> Interrupter:
         # A thread from another CPU may have run for longer than the interval.

@@ -38,15 +38,15 @@ def read_devices(root: Root, online: CpuSet, interrupts: Iterable[Interrupt]) ->
     named, alone = _class_devices(root)
     rows = _Rows(interrupts)
     models = parse_udev(root.answer("udev", _ask_udev))
-    found = [
+    devices = [
         device
         for address in root.names(_PCI)
         for device in _read_pci(root, address, named.get(address, []), online, rows, models)
     ]
-    found += [
+    devices += [
         _read_alone(root, name, parent, online, rows) for name, parent in sorted(alone.items())
     ]
-    return tuple(sorted(found, key=lambda device: device.address))
+    return tuple(sorted(devices, key=lambda device: device.address))
 
 
 def _class_devices(root: Root) -> tuple[Mapping[str, list[str]], Mapping[str, str]]:
@@ -142,11 +142,11 @@ class _Rows:
 
     def of(self, address: str, names: Iterable[str], said: Iterable[int]) -> tuple[int, ...]:
         """A device's interrupts: those in its folder that are in use, else those naming it."""
-        found = set(said) & self._known if self._known else set(said)
-        if not found:
+        numbers = set(said) & self._known if self._known else set(said)
+        if not numbers:
             for sign in (address, *names):
-                found |= self._by_sign.get(sign, set())
-        return tuple(sorted(found))
+                numbers |= self._by_sign.get(sign, set())
+        return tuple(sorted(numbers))
 
 
 def parse_udev(text: str) -> Mapping[str, str]:
@@ -176,8 +176,8 @@ def _ask_udev(root: Root) -> str:
 
 def read_interrupts(root: Root) -> tuple[Interrupt, ...]:
     """The numbered interrupts with their affinity; empty if /proc/interrupts is missing."""
-    found = parse_interrupts(root.read("/proc/interrupts") or "")
-    return tuple(_with_affinity(root, interrupt) for interrupt in found)
+    interrupts = parse_interrupts(root.read("/proc/interrupts") or "")
+    return tuple(_with_affinity(root, interrupt) for interrupt in interrupts)
 
 
 def _with_affinity(root: Root, interrupt: Interrupt) -> Interrupt:

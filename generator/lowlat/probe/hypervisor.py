@@ -37,8 +37,8 @@ def _dmi(root: Root) -> Optional[str]:
     texts = [(root.read(f"/sys/class/dmi/id/{name}") or "").lower() for name in names]
     if "metal" in texts[0]:
         return None
-    found = (kind for text in texts for kind, signs in _DMI_SIGNS.items() if re.search(signs, text))
-    return next(found, None)
+    kinds = (kind for text in texts for kind, signs in _DMI_SIGNS.items() if re.search(signs, text))
+    return next(kinds, None)
 
 
 def _device_tree(root: Root) -> Optional[str]:

@@ -17,11 +17,11 @@ def running_release(root: Root) -> Optional[str]:
     """The running kernel's release; None if no valid one is found."""
     release = root.read("/proc/sys/kernel/osrelease")
     if release is None:
-        found = re.match(r"Linux version (\S+)", root.read("/proc/version") or "")
+        match = re.match(r"Linux version (\S+)", root.read("/proc/version") or "")
         # Else the release of the image that the boot loader named.
         line = root.read("/proc/cmdline") or ""
-        found = found or re.search(r"(?:^|\s)BOOT_IMAGE=\S*vmlinuz-(\S+)", line)
-        release = found[1] if found else None
+        match = match or re.search(r"(?:^|\s)BOOT_IMAGE=\S*vmlinuz-(\S+)", line)
+        release = match[1] if match else None
     return release if release and RELEASE.fullmatch(release) else None
 
 

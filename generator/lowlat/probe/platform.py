@@ -68,8 +68,8 @@ def parse_processor(cpuinfo: str) -> Processor:
 
 def _model(values: Mapping[str, str]) -> Optional[str]:
     # "Processor" is the model in the oldest ARM kernels, elsewhere the CPU's number.
-    found = (values.get(key) for key in ("model name", "cpu", "processor", "cpu model", "model"))
-    return next((" ".join(text.split()) for text in found if text and not text.isdigit()), None)
+    names = (values.get(key) for key in ("model name", "cpu", "processor", "cpu model", "model"))
+    return next((" ".join(text.split()) for text in names if text and not text.isdigit()), None)
 
 
 def read_clock(root: Root) -> ClockSource:
@@ -159,8 +159,8 @@ def _lowlatency_kernel(root: Root) -> str:
 def parse_drop_in(text: str) -> list[str]:
     """The parameters that a file of /etc/default/grub.d adds to GRUB_CMDLINE_LINUX_DEFAULT or
     GRUB_CMDLINE_LINUX."""
-    found = re.findall(r"^\s*GRUB_CMDLINE_LINUX(?:_DEFAULT)?=(.*)$", text, re.MULTILINE)
-    words = (word for line in found for word in cmdline.parse(line.strip().strip("\"'")))
+    rows = re.findall(r"^\s*GRUB_CMDLINE_LINUX(?:_DEFAULT)?=(.*)$", text, re.MULTILINE)
+    words = (word for line in rows for word in cmdline.parse(line.strip().strip("\"'")))
     return [word for word in words if not word.startswith("$")]
 
 

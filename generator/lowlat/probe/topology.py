@@ -44,13 +44,13 @@ def _read_online(root: Root, present: CpuSet, cpuinfo: str) -> CpuSet:
     if online:
         return online
     # Without the list, a CPU counts as online if its switch is not 0 and it has a topology folder.
-    found = CpuSet.of(
+    switched_on = CpuSet.of(
         cpu
         for cpu in present
         if root.read(f"{CPU}/cpu{cpu}/online") != "0" and root.names(f"{CPU}/cpu{cpu}/topology")
     )
-    if found:
-        return found
+    if switched_on:
+        return switched_on
     stat = re.findall(r"^cpu(\d{1,5})\s", root.read("/proc/stat") or "", re.MULTILINE)
     listed = parse_cpuinfo_cpus(cpuinfo) or _known(map(int, stat))
     return listed or CpuSet.of(c for c in present if root.read(f"{CPU}/cpu{c}/online") != "0")
@@ -86,8 +86,8 @@ def read_nodes(root: Root, online: CpuSet) -> tuple[Node, ...]:
 
 
 def _memory(meminfo: str) -> Optional[int]:
-    found = re.search(r"MemTotal:\s+([0-9]{1,15}) kB", meminfo)
-    return int(found[1]) if found else None
+    match = re.search(r"MemTotal:\s+([0-9]{1,15}) kB", meminfo)
+    return int(match[1]) if match else None
 
 
 def _node_cpus(root: Root, node: int) -> CpuSet:
@@ -176,9 +176,9 @@ def _group_siblings(root: Root, online: CpuSet) -> list[CpuSet]:
 def _siblings(root: Root, cpu: int) -> CpuSet:
     folder = f"{CPU}/cpu{cpu}/topology"
     for name in ("core_cpus", "thread_siblings"):
-        found = root.read_cpus(f"{folder}/{name}_list", f"{folder}/{name}")
-        if found:
-            return found
+        siblings = root.read_cpus(f"{folder}/{name}_list", f"{folder}/{name}")
+        if siblings:
+            return siblings
     return CpuSet()
 
 
@@ -213,7 +213,7 @@ def _values(root: Root, online: CpuSet, path: str) -> Mapping[int, int]:
 
 
 def _perf_unit_types(root: Root, online: CpuSet) -> tuple[CoreType, ...]:
-    found = []
+    types = []
     for unit, name in (
         ("cpu_core", "performance"),
         ("cpu_atom", "efficiency"),
@@ -221,9 +221,9 @@ def _perf_unit_types(root: Root, online: CpuSet) -> tuple[CoreType, ...]:
     ):
         cpus = (root.read_cpus(f"/sys/devices/{unit}/cpus") or CpuSet()) & online
         if cpus:
-            found.append(CoreType(name, cpus, f"/sys/devices/{unit}/cpus"))
-    covered = sum(len(item.cpus) for item in found)
-    return tuple(found) if len(found) > 1 and covered == len(online) else ()
+            types.append(CoreType(name, cpus, f"/sys/devices/{unit}/cpus"))
+    covered = sum(len(item.cpus) for item in types)
+    return tuple(types) if len(types) > 1 and covered == len(online) else ()
 
 
 def _types_by_value(
@@ -252,8 +252,8 @@ def _identifier(root: Root, cpu: int, name: str) -> Optional[int]:
 
 def numbered(names: Iterable[str], prefix: str) -> list[int]:
     """The numbers N of the names "prefixN", sorted; only numbers that a CPU can have."""
-    found = (re.fullmatch(prefix + r"([0-9]{1,5})", name) for name in names)
-    return sorted(number for match in found if match and (number := int(match[1])) <= MAX_CPU)
+    matches = (re.fullmatch(prefix + r"([0-9]{1,5})", name) for name in names)
+    return sorted(number for match in matches if match and (number := int(match[1])) <= MAX_CPU)
 
 
 def _integers(text: Optional[str]) -> tuple[int, ...]:

@@ -54,17 +54,17 @@ def main(args: DoctorArguments) -> int:
     if unknown:
         raise Refused(f"there is no verb '{unknown[0][:40]}'", hint="'lowlat-gen help' lists them")
     verbs = args.verbs or tuple(verb for verb in VERBS if verb != "boot")
-    found = tuple(lack for lack in lacks(Root()) if set(lack.verbs) & set(verbs))
-    options.show(args.json, lambda: _document(verbs, found), _describe(verbs, found))
-    return 1 if any(not lack.use for lack in found) else 0
+    lacking = tuple(lack for lack in lacks(Root()) if set(lack.verbs) & set(verbs))
+    options.show(args.json, lambda: _document(verbs, lacking), _describe(verbs, lacking))
+    return 1 if any(not lack.use for lack in lacking) else 0
 
 
-def _document(verbs: tuple[str, ...], found: tuple[Lack, ...]) -> dict[str, object]:
+def _document(verbs: tuple[str, ...], lacking: tuple[Lack, ...]) -> dict[str, object]:
     """The contract lowlat.doctor/1: {"schema", "verbs": [{"verb", "ready": bool, "missing":
     [{"what", "needed": bool, "for": str|null, "mend"}]}]}."""
     rows = []
     for verb in verbs:
-        own = [lack for lack in found if verb in lack.verbs]
+        own = [lack for lack in lacking if verb in lack.verbs]
         missing = [
             {"what": one.what, "needed": not one.use, "for": one.use or None, "mend": one.mend}
             for one in own
@@ -73,12 +73,12 @@ def _document(verbs: tuple[str, ...], found: tuple[Lack, ...]) -> dict[str, obje
     return {"schema": SCHEMA, "verbs": rows}
 
 
-def _describe(verbs: tuple[str, ...], found: tuple[Lack, ...]) -> Iterator[str]:
-    blocked = {verb for lack in found if not lack.use for verb in lack.verbs}
+def _describe(verbs: tuple[str, ...], lacking: tuple[Lack, ...]) -> Iterator[str]:
+    blocked = {verb for lack in lacking if not lack.use for verb in lack.verbs}
     ready = [verb for verb in verbs if verb not in blocked]
     yield from filled(", ".join(ready) or "none", bold("Ready") + ": ", "  ")
     for title, kind in (("Not ready", True), ("Ready with limits", False)):
-        rows = [lack for lack in found if (not lack.use) is kind]
+        rows = [lack for lack in lacking if (not lack.use) is kind]
         if rows:
             yield ""
             yield bold(title)
@@ -131,10 +131,10 @@ def _boot(root: Root) -> Iterator[Lack]:
 
 
 def _loader(root: Root) -> None:
-    found = detect.detect(root)
-    if isinstance(found, ByHand):
-        raise Refused(f"it boots with {found.name}", hint="'trial --kexec' needs no loader")
-    found.check()
+    loader = detect.detect(root)
+    if isinstance(loader, ByHand):
+        raise Refused(f"it boots with {loader.name}", hint="'trial --kexec' needs no loader")
+    loader.check()
 
 
 def _measuring(root: Root) -> Iterator[Lack]:

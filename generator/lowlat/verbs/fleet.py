@@ -69,26 +69,26 @@ def _plan(args: FleetArguments) -> int:
     # Refuse contradictory options once, not for each machine.
     options.consistent(args.fresh.wanted)
     bad: list[tuple[str, str]] = []
-    found = classes(_planned(_captures(args.given), args.fresh, bad))
-    if args.out and found:
-        plans = {one.plan.id: one.plan.text() for one in found}
+    groups = classes(_planned(_captures(args.given), args.fresh, bad))
+    if args.out and groups:
+        plans = {one.plan.id: one.plan.text() for one in groups}
         rendered = (RenderedFile(f"/{name}.json", 0o644, text) for name, text in plans.items())
         files.write(rendered, args.out)
-    options.show(args.json, lambda: _document(found, bad), describe(found, bad))
+    options.show(args.json, lambda: _document(groups, bad), describe(groups, bad))
     return 1 if bad else 0
 
 
 def _captures(given: Sequence[str]) -> list[str]:
     """Each capture once, in order. Raises Refused if a pattern matches nothing."""
-    found: dict[str, str] = {}
+    by_place: dict[str, str] = {}
     for text in given:
         fitting = [text] if Path(text).exists() else sorted(glob(text))  # noqa: PTH207  # Path.glob takes no absolute pattern
         captures = [capture for path in fitting for capture in _within(Path(path))]
         if not captures:
             raise Refused(f"{text}: no such capture", hint="give folders, archives or patterns")
         for capture in captures:
-            found.setdefault(str(capture.resolve()), str(capture))
-    return list(found.values())
+            by_place.setdefault(str(capture.resolve()), str(capture))
+    return list(by_place.values())
 
 
 def _within(path: Path) -> Iterable[Path]:
@@ -111,7 +111,7 @@ def _planned(
             bad.append((capture, error.message.removeprefix(f"--root {capture}: ")))
 
 
-def _document(found: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> dict[str, object]:
+def _document(groups: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> dict[str, object]:
     listed = [
         {
             "class": number,
@@ -124,18 +124,18 @@ def _document(found: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> 
             "nearest": one.nearest + 1 if one.differs else None,
             "differs": [dict(zip(("name", "here", "there"), item)) for item in one.differs],
         }
-        for number, one in enumerate(found, 1)
+        for number, one in enumerate(groups, 1)
     ]
     refused = [{"capture": name, "why": why} for name, why in bad]
     return {"schema": SCHEMA, "classes": listed, "refused": refused}
 
 
-def describe(found: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> Iterator[str]:
+def describe(groups: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> Iterator[str]:
     """A drawing of each class, the differences of odd machines, and captures without a plan."""
-    count = sum(len(one.members) for one in found)
-    classes = "1 class" if len(found) == 1 else f"{len(found)} classes"
+    count = sum(len(one.members) for one in groups)
+    classes = "1 class" if len(groups) == 1 else f"{len(groups)} classes"
     yield bold(f"machines: {count}, in {classes}; captures without a plan: {len(bad)}")
-    for number, one in enumerate(found, 1):
+    for number, one in enumerate(groups, 1):
         named = ", ".join(one.members[:_NAMED])
         if not one.odd:
             named = f"{len(one.members)} machines: {named}"

@@ -28,72 +28,74 @@ def main(
     html: Optional[str],
 ) -> int:
     report_output.check_files({"--html": html, "--csv": csv}, (*before, *after))
-    found = fleet_report([*map(read_run, before)], [*map(read_run, after)])
+    report = fleet_report([*map(read_run, before)], [*map(read_run, after)])
     if csv:
         text = csv_text(
-            (*_HEADER, "claimed", "stands_out"), [_row(found, host) for host in found.hosts]
+            (*_HEADER, "claimed", "stands_out"), [_row(report, host) for host in report.hosts]
         )
         files.write("--csv", csv, text.encode())
     if html:
         # Imported late: only a page needs templates and drawings.
         from lowlat.fleet.page import render
 
-        page = render(found, _table(found), Table(("host", "note"), _notes(found)))
+        page = render(report, _table(report), Table(("host", "note"), _notes(report)))
         files.write("--html", html, page.encode())
-    options.show(json, lambda: document(found), describe(found))
-    return 1 if any(host.report.verdict == REFUSED for host in found.hosts) else 0
+    options.show(json, lambda: document(report), describe(report))
+    return 1 if any(host.report.verdict == REFUSED for host in report.hosts) else 0
 
 
-def document(found: FleetReport) -> dict[str, object]:
+def document(report: FleetReport) -> dict[str, object]:
     """``lowlat.fleet-report/1``; each report in it is a lowlat.report/1."""
     hosts = [
         {
             "name": host.name,
             "claimed": host.claimed,
-            "stands_out": found.stands_out(host),
+            "stands_out": report.stands_out(host),
             "report": as_json.document(host.report),
         }
-        for host in found.hosts
+        for host in report.hosts
     ]
-    claim, missing = as_json.document(found.claim), list(found.missing)
+    claim, missing = as_json.document(report.claim), list(report.missing)
     return {"schema": SCHEMA, "claim": claim, "hosts": hosts, "missing": missing}
 
 
-def describe(found: FleetReport) -> Iterator[str]:
+def describe(report: FleetReport) -> Iterator[str]:
     """The finding, a row for each host, and notes on single hosts."""
-    yield wording.headline(found.claim) if found.claim.primary else f"No claim: {found.claim.why}."
+    yield (
+        wording.headline(report.claim) if report.claim.primary else f"No claim: {report.claim.why}."
+    )
     yield ""
-    yield from as_text.aligned(_table(found))
-    if found.claim.primary and found.ratios:
-        ends = (found.ratios[0], found.ratios[-1])
+    yield from as_text.aligned(_table(report))
+    if report.claim.primary and report.ratios:
+        ends = (report.ratios[0], report.ratios[-1])
         told = [f"{wording.significant(ratio, 3)} ({name})" for ratio, name in ends]
         yield f"Spread of the hosts' own before/after: {' to '.join(told)}"
-    out = [host.name for host in found.hosts if found.stands_out(host)]
+    out = [host.name for host in report.hosts if report.stands_out(host)]
     title = "Stands out: its interval excludes the median host's figure"
     yield from section(title, options.bullets(out))
-    left = (f"{host.name}: {host.report.why}" for host in found.hosts if not host.claimed)
+    left = (f"{host.name}: {host.report.why}" for host in report.hosts if not host.claimed)
     yield from section("Not in the claim", options.bullets(left))
-    yield from section("Runs of one side only", options.bullets(found.missing))
+    yield from section("Runs of one side only", options.bullets(report.missing))
 
 
-def _table(found: FleetReport) -> Table:
-    rows = (_row(found, host)[: len(_HEADER)] for host in found.hosts)
+def _table(report: FleetReport) -> Table:
+    rows = (_row(report, host)[: len(_HEADER)] for host in report.hosts)
     return Table(_HEADER, tuple(tuple(map(_text, row)) for row in rows))
 
 
-def _notes(found: FleetReport) -> tuple[tuple[str, str], ...]:
+def _notes(report: FleetReport) -> tuple[tuple[str, str], ...]:
     """Notes on single hosts."""
-    out = ((host.name, "stands out") for host in found.hosts if found.stands_out(host))
-    left = ((host.name, host.report.why) for host in found.hosts if not host.claimed)
-    return (*out, *left, *((name, "has runs of one side only") for name in found.missing))
+    out = ((host.name, "stands out") for host in report.hosts if report.stands_out(host))
+    left = ((host.name, host.report.why) for host in report.hosts if not host.claimed)
+    return (*out, *left, *((name, "has runs of one side only") for name in report.missing))
 
 
-def _row(found: FleetReport, host: Host) -> tuple[Union[str, float, None], ...]:
+def _row(report: FleetReport, host: Host) -> tuple[Union[str, float, None], ...]:
     own, boots = host.report.primary, "{} + {}".format(*host.report.boots)
     low, high = (own and own.ci95) or (own and own.ratio_at_least, None)
     figures = (own.before, own.after, own.ratio) if own else (None, None, None)
     row = (host.name, boots, *figures, low, high, host.report.verdict)
-    return (*row, host.claimed, found.stands_out(host))
+    return (*row, host.claimed, report.stands_out(host))
 
 
 def _text(cell: object) -> str:

@@ -102,8 +102,8 @@ def given(arguments: Sequence[str], *, x86: bool) -> Optional[str]:
             text = _decoded(file)
     if len(text) > bounds.BOOT_LINE:
         raise Refused(f"{arguments[0][:60]}: is too long for a boot line")
-    found = line_in(text, x86=x86)
-    return the_line(text) if found is None else found
+    line = line_in(text, x86=x86)
+    return the_line(text) if line is None else line
 
 
 def _is_file(text: str) -> bool:
@@ -119,20 +119,20 @@ def _decoded(file: BinaryIO) -> str:
 
 def shown(line: BootLine, root: Root) -> Shown:
     """The kernel's evidence for the running line, by parameter."""
-    found = {}
+    verdicts = {}
     messages = read_messages(root)
     for row in BootFindings(Behaviour(_as_plan(line), root), messages, None).rows():
         verdict = _STANDING.get(row.state)
         if verdict is not None:
-            found[row.name] = (verdict, row.evidence)
+            verdicts[row.name] = (verdict, row.evidence)
     unknown = UNKNOWN_PARAMETERS.search(messages.text)
     if messages.complete and unknown:
         said = {cmdline.name_of(word) for word in unknown[1].split()}
         taken = (WordVerdict.UNKNOWN, "the kernel accepts it; lowlat does not judge it")
-        found.update(
-            {name: taken for name in line.values if name not in found | dict.fromkeys(said)}
+        verdicts.update(
+            {name: taken for name in line.values if name not in verdicts | dict.fromkeys(said)}
         )
-    return found
+    return verdicts
 
 
 def _as_plan(line: BootLine) -> Plan:

@@ -69,13 +69,13 @@ def _siblings(cpus: str, host: Mapping[str, object]) -> str:
     except CpuSetError as error:
         raise Refused(f"--cpus {cpus[:60]}: {error}") from error
     layout = decode_fields(HostFacts, host, measured=True).layout
-    found = {cpu for core in layout if core.cpus & measured for cpu in core.cpus - measured}
-    if not found:
+    siblings = {cpu for core in layout if core.cpus & measured for cpu in core.cpus - measured}
+    if not siblings:
         hint = "name CPUs whose siblings are not measured" if cpus else "name them with --cpus"
         raise Refused(
             "--load-cpus siblings: the measured CPUs have no other SMT siblings", hint=hint
         )
-    return str(CpuSet.of(found))
+    return str(CpuSet.of(siblings))
 
 
 def _to_json(runs: Sequence[Measured]) -> dict[str, object]:

@@ -26,17 +26,17 @@ class ProfileArguments:
 def main(args: ProfileArguments) -> int:
     """Raises Refused if the file is no profile, or no plan can be made from it here."""
     machine = probe(open_root(args.root))
-    found = profile.check(args.file)
-    plan = planner.make_plan(machine, machine.kernel, found, Options())
-    for line in _describe(found, plan):
+    own = profile.check(args.file)
+    plan = planner.make_plan(machine, machine.kernel, own, Options())
+    for line in _describe(own, plan):
         print(line)
     return 0
 
 
-def _describe(found: Profile, plan: Plan) -> Iterator[str]:
-    yield explain_profile(found)
+def _describe(own: Profile, plan: Plan) -> Iterator[str]:
+    yield explain_profile(own)
     yield ""
-    wanted = {name for name, value in found.settings.items() if value != "off"}
+    wanted = {name for name, value in own.settings.items() if value != "off"}
     left_out = [skipped.name for skipped in plan.skipped if skipped.name in wanted]
     yield from filled(
         f"It is a profile. Here it would isolate CPU {plan.isolated or '(none)'}, with "
@@ -44,4 +44,4 @@ def _describe(found: Profile, plan: Plan) -> Iterator[str]:
     )
     if left_out:
         yield from filled(f"This machine leaves out {', '.join(left_out)}: 'plan' says why.")
-    yield from filled(f"To use it: /etc/lowlat/profiles/{found.name}/lowlat.conf")
+    yield from filled(f"To use it: /etc/lowlat/profiles/{own.name}/lowlat.conf")

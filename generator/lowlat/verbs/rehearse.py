@@ -46,13 +46,13 @@ def main(args: RehearseArguments) -> int:
         raise
     wrong = tuple(findings(done))
     path = write(done, wrong)
-    found = list(compared(done))
-    _tell(done, wrong, found)
-    if found:
-        say(f"Page: {write_page(found, results)}")
+    groups = list(compared(done))
+    _tell(done, wrong, groups)
+    if groups:
+        say(f"Page: {write_page(groups, results)}")
     say(str(path))
-    refused = any(report.verdict == REFUSED for one in found for report in one.comparison.reports)
-    return 1 if wrong or refused or not found else 0
+    refused = any(report.verdict == REFUSED for one in groups for report in one.comparison.reports)
+    return 1 if wrong or refused or not groups else 0
 
 
 def _end_guests_too() -> None:
@@ -62,13 +62,13 @@ def _end_guests_too() -> None:
             signal.signal(number, lambda got, _: sys.exit(128 + got))
 
 
-def _tell(done: Rehearsal, wrong: Sequence[str], found: Sequence[Group]) -> None:
+def _tell(done: Rehearsal, wrong: Sequence[str], groups: Sequence[Group]) -> None:
     say()
     for line in describe(done, wrong):
         say(line)
     say()
-    for one in found:
-        if len(found) > 1:
+    for one in groups:
+        if len(groups) > 1:
             say(bold(f"── {one.title}"))
         say(Encoded(screen.render(one.comparison).rstrip()))
         say()

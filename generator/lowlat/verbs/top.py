@@ -131,20 +131,20 @@ def _rows(second: Second, lines: int, useless: frozenset[str]) -> Iterator[_Row]
 
 def _sources(second: Second, cpu: CpuSecond, lines: int, useless: frozenset[str]) -> Iterator[_Row]:
     """The rows of a CPU, sorted by the time they take; "~" marks an estimate."""
-    found = second.interrupters(cpu)
-    if not found:
+    interrupters = second.interrupters(cpu)
+    if not interrupters:
         # Gaps without any source do not come from the kernel.
         who = "hardware or hypervisor" if cpu.gaps else "nothing of the kernel's"
         yield who, "", "", ""
-    for one in found[:lines]:
+    for one in interrupters[:lines]:
         name = (
             f"{one.kind}: {one.name}" if one.task is None else f"{one.kind} {one.task}: {one.name}"
         )
         often = "" if one.per_s is None else f"{one.per_s:.0f}"
         took = f"{'' if one.per_s is None else '~'}{one.weight:.0f}"
         yield plain(name), took, often, "" if one.remedy in useless else one.remedy
-    if len(found) > lines:
-        yield f"… {len(found) - lines} more", "", "", ""
+    if len(interrupters) > lines:
+        yield f"… {len(interrupters) - lines} more", "", "", ""
 
 
 def _useless() -> frozenset[str]:

@@ -74,12 +74,12 @@ def describe(plan: Plan, rows: Sequence[Finding], root: Root) -> Iterator[str]:
     """The rows in words, findings first; the last line counts them."""
     yield bold(f"Plan {plan.id}: profile {plan.profile}, planned against effective")
     for title, states in _GROUPS:
-        found = [row for row in rows if row.state in states]
-        if found:
+        group = [row for row in rows if row.state in states]
+        if group:
             yield ""
             yield bold(title)
         said: dict[str, list[str]] = {}
-        for row in found:
+        for row in group:
             text = row.evidence if row.state is Standing.EFFECTIVE else row.told
             said.setdefault(text, []).append(row.name)
         for text, (first, *more) in said.items():

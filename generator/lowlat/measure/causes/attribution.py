@@ -39,17 +39,17 @@ def attach(document: Document, folder: Path, gaps: Path) -> None:
     the files cannot be read.
     """
     capture = read_capture(folder)
-    found = read_gaps(gaps)
+    gaps_of = read_gaps(gaps)
     analyst = _Analyst(capture)
     captured = {cpu.cpu: cpu for cpu in capture.cpus}
     cpus = document.get("cpus")
     for item in cpus if isinstance(cpus, list) else ():
         if isinstance(item, dict) and item.get("cpu") in captured:
             cpu = captured[item["cpu"]]
-            item.update(analyst.cpu(cpu, found[cpu.cpu], item))
+            item.update(analyst.cpu(cpu, gaps_of[cpu.cpu], item))
             if capture.observer == "trace" and item.get("wakeup"):
                 analyst.add_latest(cpu, item["wakeup"])
-    document["together"] = encode(together.find(capture, found))
+    document["together"] = encode(together.find(capture, gaps_of))
     document["attribution"] = {"observer": capture.observer, "notes": list(_notes(capture))}
 
 
@@ -163,10 +163,10 @@ class _Analyst:
             times[kind].append((begin - cpu.begin) * scale)
             causes[kind].append(cause)
         span = (cpu.end - cpu.begin) * scale
-        found = [(one, kind) for kind in times for one in periods.find(times[kind], span)]
-        found.sort(key=lambda one: one[0].power)
+        pairs = [(one, kind) for kind in times for one in periods.find(times[kind], span)]
+        pairs.sort(key=lambda one: one[0].power)
         # A period in several classes goes to the class in which it stands out most.
-        return list({one.name: _period(one, kind, causes[kind]) for one, kind in found}.values())
+        return list({one.name: _period(one, kind, causes[kind]) for one, kind in pairs}.values())
 
 
 def _period(period: periods.Period, kind: str, causes: Sequence[str]) -> Document:

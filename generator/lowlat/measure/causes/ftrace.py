@@ -33,13 +33,13 @@ class TraceEvent(NamedTuple):
     @property
     def work(self) -> str:
         """The function that a workqueue's event names: "work struct …: function vmstat_update"."""
-        found = re.search(r"\bfunction ([A-Za-z_][\w.]*)", self.text)
-        return found[1] if found else ""
+        match = re.search(r"\bfunction ([A-Za-z_][\w.]*)", self.text)
+        return match[1] if match else ""
 
     def field(self, key: str) -> str:
         """A field without blanks; "" if there is none."""
-        found = re.search(rf"\b{key}=(\S+)", self.text)
-        return found[1] if found else ""
+        match = re.search(rf"\b{key}=(\S+)", self.text)
+        return match[1] if match else ""
 
 
 class Switch(NamedTuple):
@@ -54,17 +54,17 @@ def parse(lines: Iterable[str], clock: ClockPair) -> Iterator[TraceEvent]:
     """The events of a trace. A time with a dot is CLOCK_MONOTONIC_RAW in seconds, which the kernel
     truncates to microseconds; one without a dot is in ticks."""
     for line in lines:
-        found = _LINE.search(line)
-        if not found:
+        match = _LINE.search(line)
+        if not match:
             continue
-        pid, cpu, whole, part, name, text = found.groups()
+        pid, cpu, whole, part, name, text = match.groups()
         time = int(whole)
         if part:
             time = clock.ticks(time * 1_000_000_000 + int(part) * 1000)
-        yield TraceEvent(time, int(pid), line[: found.start()].strip(), int(cpu), name, text)
+        yield TraceEvent(time, int(pid), line[: match.start()].strip(), int(cpu), name, text)
 
 
 def parse_switch(text: str) -> Optional[Switch]:
     """The fields of a sched_switch event; None if they do not have the known form."""
-    found = _SWITCH.search(text)
-    return Switch(int(found[2]), int(found[5]), found[4]) if found else None
+    match = _SWITCH.search(text)
+    return Switch(int(match[2]), int(match[5]), match[4]) if match else None

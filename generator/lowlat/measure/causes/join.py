@@ -72,7 +72,7 @@ def join(
     of its clock. ``entered`` is read after ``stretches`` has been consumed.
     """
     times = _charge(gaps, stretches, slack)
-    entered = sorted(entered, key=lambda found: found.begin)
+    entered = sorted(entered, key=lambda context: context.begin)
     places = _places(gaps, (context.begin for context in entered), slack)
     starts: dict[Optional[int], list[Context]] = {}
     for context, place in zip(entered, places):
@@ -126,7 +126,7 @@ def _shares(
     known = set(begun)
     shares = [
         ((context.kind, context.cause), Tally(int(context in known), charged.get(context, 0)))
-        for context in sorted({*charged, *begun}, key=lambda found: found.begin)
+        for context in sorted({*charged, *begun}, key=lambda context: context.begin)
     ]
     if shares:
         shares[0][1].ticks += max(length - sum(share.ticks for _, share in shares), 0)

@@ -66,8 +66,8 @@ class Period:
 
 def find(times: Sequence[float], span_s: float) -> list[Period]:
     """The known periods in events at these times (s, from 0 on) within ``span_s`` seconds."""
-    found = (_fold(times, span_s, seconds, name) for seconds, name in KNOWN)
-    return [one for one in found if one is not None and one.power > -math.log(FALSE_ALARM_RATE)]
+    folded = (_fold(times, span_s, seconds, name) for seconds, name in KNOWN)
+    return [one for one in folded if one is not None and one.power > -math.log(FALSE_ALARM_RATE)]
 
 
 def _fold(times: Sequence[float], span_s: float, seconds: float, name: str) -> Optional[Period]:

@@ -16,18 +16,18 @@ _MOST = 10
 
 def find(capture: Capture, gaps: Mapping[int, GapTimes]) -> list[Together]:
     """The sets of at least two CPUs that were away together while all others were not."""
-    found: dict[frozenset[int], array[int]] = {}
+    absences: dict[frozenset[int], array[int]] = {}
     away: frozenset[int] = frozenset()
     last = 0
     for time, _, cpu in merge(*(_edges(cpu, own) for cpu, own in gaps.items())):
         if len(away) > 1 and time > last:
-            found.setdefault(away, array("q")).append(time - last)
+            absences.setdefault(away, array("q")).append(time - last)
         away, last = away ^ {cpu}, time
     ns = capture.clock.ns
     span = max(max(cpu.end - cpu.begin for cpu in capture.cpus), 1)
     shares = {cpu: (sum(own.ends) - sum(own.begins)) / span for cpu, own in gaps.items()}
     result = []
-    for cpus, lengths in sorted(found.items(), key=lambda item: -sum(item[1]))[:_MOST]:
+    for cpus, lengths in sorted(absences.items(), key=lambda item: -sum(item[1]))[:_MOST]:
         chance = prod(share if cpu in cpus else 1 - share for cpu, share in shares.items())
         times = (round(ns(ticks)) for ticks in (sum(lengths), max(lengths), span * chance))
         result.append(Together(str(CpuSet.of(cpus)), len(lengths), *times))

@@ -28,8 +28,8 @@ def parse(output: str, written: str) -> Optional[ToolResult]:
 
 def maxima_us(output: str) -> tuple[float, ...]:
     """The maximum of each thread, from the text; empty without a result."""
-    found = re.search(r"^# Max Latencies:([ \d]+)$", output, re.M)
-    return tuple(map(float, found[1].split())) if found else ()
+    match = re.search(r"^# Max Latencies:([ \d]+)$", output, re.M)
+    return tuple(map(float, match[1].split())) if match else ()
 
 
 def percentiles_us(text: str) -> Iterator[tuple[str, float]]:
@@ -37,9 +37,9 @@ def percentiles_us(text: str) -> Iterator[tuple[str, float]]:
     bucket. A percentile above the histogram of some thread is left out."""
     threads = list(json.loads(text)["thread"].values())
     for share in ("50", "99", "99.9", "99.99"):
-        found = [us for one in threads if (us := _at(one, float(share) / 100)) is not None]
-        if found and len(found) == len(threads):
-            yield f"p{share}", fmean(found) + 0.5
+        latencies = [us for one in threads if (us := _at(one, float(share) / 100)) is not None]
+        if latencies and len(latencies) == len(threads):
+            yield f"p{share}", fmean(latencies) + 0.5
 
 
 def _at(thread: Mapping[str, Any], quantile: float) -> Optional[int]:

@@ -24,8 +24,8 @@ def parse(output: str, _: str = "") -> Optional[ToolResult]:
     cpus, low, high = rows.get("Core", []), rows.get("Minimum", []), rows.get("Maximum", [])
     if not cpus or not len(cpus) == len(low) == len(high):
         return None
-    found = re.search(r"oslat V (\S+)", output)
-    version = found[1] if found else "unknown"
+    match = re.search(r"oslat V (\S+)", output)
+    version = match[1] if match else "unknown"
     up = _rounds_up(version, min(map(int, low)), _first_bucket(output))
     limits = {cpu: float(most) + (0 if up else 1) for cpu, most in zip(cpus, high)}
     return ToolResult("2.1" if version == "2.10" and up else version, limits)

@@ -16,7 +16,7 @@ _ALONE, ALONE = "throughput", "matrix alone"
 
 _Part = dict[str, object]
 
-#: By the name of a second opinion: what reads its output and its JSON.
+#: By the name of a cross-check: what reads its output and its JSON.
 PARSERS: Mapping[str, Callable[[str, str], Optional[ToolResult]]] = {
     "oslat": oslat.parse,
     "cyclictest": cyclictest.parse,
@@ -36,9 +36,9 @@ def add(document: Mapping[str, object]) -> None:
 
 
 def _parts(document: Mapping[str, object]) -> Iterator[tuple[object, _Part]]:
-    opinion = document.get("oslat")
-    if isinstance(opinion, dict):
-        yield "oslat", opinion
+    oslat_part = document.get("oslat")
+    if isinstance(oslat_part, dict):
+        yield "oslat", oslat_part
     for key, name in (("loads", "tool"), ("second_opinions", "tool"), ("work", "kind")):
         parts = document.get(key)
         for part in parts if isinstance(parts, list) else ():
@@ -56,8 +56,8 @@ def parsed(tool: object, part: Mapping[str, object]) -> Optional[_Part]:
         return _result(_version(ran, part), ran.throughput.items())
     if tool == _ALONE:
         return _alone(part)
-    found = PARSERS[str(tool)](text, written)
-    return _result(found.version, found.figures.items()) if found else None
+    result = PARSERS[str(tool)](text, written)
+    return _result(result.version, result.figures.items()) if result else None
 
 
 def _alone(part: Mapping[str, object]) -> Optional[_Part]:
