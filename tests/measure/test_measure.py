@@ -332,6 +332,13 @@ def test_a_harness_that_hangs_is_ended(stage: MeasureStage) -> None:
     assert finished.timed_out and finished.status == -signal.SIGTERM
 
 
+def test_an_output_is_checked_before_anything_is_measured(stage: MeasureStage) -> None:
+    stage.play(f"touch {stage.folder}/started; echo '{RUN}'")
+    with pytest.raises(Refused, match="--out .*: is there and is not a plain file"):
+        stage.call("--out", str(stage.folder))
+    assert not (stage.folder / "started").exists()
+
+
 def test_a_file_stays_until_it_is_replaced(stage: MeasureStage) -> None:
     stage.play("exit 3")
     stage.out.write_text("old")
