@@ -107,6 +107,7 @@ def _boots(host: Host, kept: dict[str, str], folder: Path, times: int) -> list[B
 
 
 def test_a_trial_boots_once_whatever_others_store(cloud: Host, tmp_path: Path) -> None:
+    before = cloud.config
     first = boot(cloud.config, {}, tmp_path)
     assert first.path == (STOCK,) and not first.initrd and first.line.endswith(" panic=-1")
     second = boot(cloud.config, first.left, tmp_path)
@@ -140,24 +141,17 @@ def test_a_trial_boots_once_whatever_others_store(cloud: Host, tmp_path: Path) -
         assert tried.initrd and "panic=30" in tried.line
         assert [each.path[0] for each in after] == [STOCK] * 3 or name == "prev_saved_entry"
     assert refused == {"initrdfail", "prev_entry", "prev_saved_entry", "boot_counter"}
+    cloud.boot_line(f"/boot/vmlinuz-{RELEASE} {tried.line}", "boot-1")
+    assert "came up" in cloud.done("boot", "record")
+    cloud.done("promote")
+    promoted = boot(cloud.config, {"initrdfail": "1"}, tmp_path)
+    assert promoted.path == ("lowlat", entry) and promoted.initrd
+    cloud.boot_line(f"/boot/vmlinuz-{RELEASE} {promoted.line}", "boot-2")
+    assert not [note for note in cloud.status()["notes"] if "the running line" in note]
+    cloud.done("rollback")
+    assert cloud.config == before
 
 
 def _hint(line: str) -> str:
     """The command in brackets at the end of a refusal."""
     return line.rstrip().rpartition(" (")[2][:-1]
-
-
-def test_the_whole_road_of_a_cloud_image(cloud: Host, tmp_path: Path) -> None:
-    before = cloud.config
-    cloud.done("apply")
-    cloud.done("trial")
-    tried = boot(cloud.config, cloud.environment(), tmp_path)
-    cloud.boot_line(f"/boot/vmlinuz-{RELEASE} {tried.line}", "boot-1")
-    assert "came up" in cloud.done("boot", "record")
-    cloud.done("promote")
-    promoted = boot(cloud.config, {"initrdfail": "1"}, tmp_path)
-    assert promoted.path == ("lowlat", entries_of(cloud)[RELEASE]) and promoted.initrd
-    cloud.boot_line(f"/boot/vmlinuz-{RELEASE} {promoted.line}", "boot-2")
-    assert not [note for note in cloud.status()["notes"] if "the running line" in note]
-    cloud.done("rollback")
-    assert cloud.config == before

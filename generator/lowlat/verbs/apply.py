@@ -129,7 +129,8 @@ def _applied(
         gone = promoted and not default.ours
         if gone:
             yield f"note: {promoted} was promoted and is gone: its line has changed"
-        yield f"the default {'is' if gone else 'stays'} {default.id}, Linux {default.release}"
+        kernel = f", Linux {default.release}" if default.release else ""
+        yield f"the default {'is' if gone else 'stays'} {default.id}{kernel}"
     yield "'lowlat-gen trial' boots the tuned entry once"
 
 

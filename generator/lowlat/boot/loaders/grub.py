@@ -11,11 +11,16 @@ import os
 from collections.abc import Sequence
 from typing import Optional
 
-from lowlat.base import encode
 from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, hooks, line_files, programs
-from lowlat.boot.loaders import grub_cfg, grub_entries, grub_language, grub_words
+from lowlat.boot.loaders import (
+    grub_cfg,
+    grub_default,
+    grub_entries,
+    grub_language,
+    grub_words,
+)
 from lowlat.boot.loaders.grub_config import GrubConfig
 from lowlat.boot.loaders.grub_env import Environment
 from lowlat.boot.loaders.grub_menu import GrubEntry, Menu
@@ -32,13 +37,6 @@ from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.probe import kernel_image
 from lowlat.render.hooks import GRUB as SCRIPT
-
-DEFAULT = "/etc/default/grub.d/zz-lowlat.cfg"
-
-_LINUX = "/etc/grub.d/10_linux"
-
-#: The tuned entry of the newest kernel: the first one in the submenu is a stock entry.
-_NEWEST = f"{grub_entries.SUBMENU}>1"
 
 
 def find(root: Root, folder: str) -> Optional[Grub]:
@@ -63,18 +61,35 @@ class Grub(Loader):
     def check(self) -> None:
         if os.geteuid() != 0:
             raise Refused("grub-mkconfig runs for root only", hint="run as root")
-        if not self._root.exists(_LINUX):
-            raise Refused(f"{_LINUX}: is not there", hint="is GRUB installed in full?")
+        self._config.check_script(grub_default.LINUX)
         programs.check_writable(self._root, self._config.folder)
 
     def check_new(self) -> None:
         # lowlat's entries come of 10_linux, which leaves a root on ZFS to 10_linux_zfs on Ubuntu.
         live = self._config.live()
         if "menuentry" in live and "menuentry" not in grub_cfg.section(live, "10_linux"):
-            raise Unwritable(f"{_LINUX} makes no entry on this system")
+            raise Unwritable(f"{grub_default.LINUX} makes no entry on this system")
+        bare = grub_cfg.parse(_without_ours(live))
+        self._check_default(bare, bare)
+
+    def _check_default(self, menu: Menu, bare: Menu) -> None:
+        """Raises Refused if lowlat's entries, in ``menu`` or behind the ``bare`` one, could be what
+        a default means."""
+        places = [item.places[0] for item in menu.entries if item.path[0] == grub_entries.SUBMENU]
+        behind = 1 + max((item.places[0] for item in bare.entries), default=-1)
+        file, write = grub_default.setting(self._root), f"{self._config.mkconfig} -o"
+        remedy = {
+            "GRUB_DEFAULT": f"GRUB_DEFAULT='{{}}' in {file}, then {write} {self._config.path}",
+            "saved_entry": self._environment.command("set", "saved_entry='{}'"),
+        }
+        kept = self._environment.read()
+        grub_default.check(bare, kept, min(places, default=behind), remedy)
 
     def describe(self) -> BootMenu:
-        return self._boot(grub_cfg.parse(self._config.live()))
+        return self._boot(self._menu())
+
+    def _menu(self) -> Menu:
+        return grub_cfg.parse(self._config.live())
 
     def _boot(self, menu: Menu) -> BootMenu:
         kept = self._environment.read()
@@ -106,7 +121,7 @@ class Grub(Loader):
             text = self._config.generate()
             if not _is_tried(before, self._boot(grub_cfg.parse(text))):
                 # The promoted line is no longer generated, so the default that names it goes.
-                change.put_back(DEFAULT)
+                change.put_back(grub_default.OWN)
                 text = self._config.generate()
                 bare = grub_cfg.with_default_of(bare, text)
             fresh = _without_ours(text)
@@ -134,7 +149,7 @@ class Grub(Loader):
         for plan in plans:
             if plan.kernel not in made:
                 raise Refused(f"{SCRIPT} made no entry for kernel {plan.kernel}")
-        _check_last(menu)
+        self._check_default(menu, grub_cfg.parse(_without_ours(text)))
         return boot
 
     def check_one_shot(self) -> None:
@@ -154,55 +169,42 @@ class Grub(Loader):
         # Before this change, for comparison: all other changes are in it.
         bare = _without_ours(self._config.generate())
         if entry is None:
-            change.put_back(DEFAULT)
-        else:
-            if "default/grub.d" not in (self._root.read(self._config.mkconfig) or ""):
-                why = f"{self._config.mkconfig} reads no files in /etc/default/grub.d"
-                raise Refused(why, hint=f"set GRUB_DEFAULT='{entry.name}' in /etc/default/grub")
-            change.write(DEFAULT, self._default_file(entry, follow))
+            change.put_back(grub_default.OWN)
+        elif "default/grub.d" in (self._root.read(self._config.mkconfig) or ""):
+            images = (item.image for item in self._menu().entries if item.id_path == entry.name)
+            image = next(images, "").rpartition("/")[2]
+            change.write(grub_default.OWN, grub_default.own(entry, image, follow))
         text = self._config.generate()
         if _without_ours(text) != grub_cfg.with_default_of(bare, text):
-            raise Refused(f"{DEFAULT}: changes more than the default")
+            raise Refused(f"{grub_default.OWN}: changes more than the default")
         boot = self._boot(grub_cfg.parse(text))
         wanted = next(boot.tuned(), None) if follow else entry
         if wanted is not None and (boot.default is None or boot.default.id != wanted.id):
-            hint = f"what sets GRUB_DEFAULT after it? {_later(self._root)}"
-            raise Refused(f"{DEFAULT} does not make {wanted.id} the default", hint=hint)
+            raise self._not_default(wanted)
         return text, boot
 
-    def _default_file(self, entry: BootEntry, follow: bool) -> str:
-        """The file that sets GRUB_DEFAULT, as long as the entry can be generated."""
-        menu = grub_cfg.parse(self._config.live()).entries
-        lines = (item.line for item in menu if item.id_path == entry.name)
-        images = (line.split()[0].rpartition("/")[2] for line in lines)
-        image = encode.shell(f"/boot/{next(images, '')}")
-        kernel = "" if follow else f" && [ -e {image} ]"
-        gone = f"99_lowlat{'' if follow else f' or Linux {encode.shell(entry.release)}'}"
-        return (
-            "# SPDX-License-Identifier: GPL-2.0-or-later\n"
-            "# Written by 'lowlat-gen promote'; 'lowlat-gen rollback' removes it.\n"
-            f"if [ -x {SCRIPT} ] && [ -x {_LINUX} ]{kernel}; then\n"
-            f"\tGRUB_DEFAULT={encode.shell(_NEWEST if follow else entry.name)}\n"
-            "else\n"
-            f"\techo lowlat: {gone} is gone: the default is what it was before promote >&2\n"
-            "fi\n"
-        )
+    def _not_default(self, wanted: BootEntry) -> Refused:
+        if self._root.absent(grub_default.OWN):
+            why = f"{self._config.mkconfig} reads no files in /etc/default/grub.d"
+            hint = f"set GRUB_DEFAULT='{wanted.name}' in /etc/default/grub, then promote again"
+            return Refused(why, hint=hint)
+        why = f"{grub_default.OWN} does not make {wanted.id} the default"
+        return Refused(why, hint=f"take GRUB_DEFAULT out of {grub_default.setting(self._root)}")
 
     def remove(self) -> None:
         self._config.tidy()
         self._environment.tidy()
-        following = self._environment.read().get("next_entry", "")
-        if following.startswith(f"{grub_entries.SUBMENU}>"):
-            self.one_shot(None)
+        for name in ("next_entry", "prev_entry"):
+            if self._environment.read().get(name, "").startswith(f"{grub_entries.SUBMENU}>"):
+                self._environment.set(name, None)
         self._config.put(lambda: (self._config.generate(), None))
 
 
 def _entry(root: Root, item: GrubEntry, menu: Menu) -> BootEntry:
     """One menu entry. A lowlat entry with several linux lines has no line that counts."""
     ours = item.path[0] == grub_entries.SUBMENU and item.id != entry_line.STOCK
-    image, *written = grub_words.split(item.line) or [""]
-    release = kernel_image.release(root, "".join(grub_words.passed(image, {})))
-    line = "" if ours and len(item.lines) != 1 else " ".join(written)
+    release = kernel_image.release(root, item.image)
+    line = "" if ours and len(item.lines) != 1 else item.text
     words, unfilled = (grub_words.passed(line, each) for each in (menu.variables, {}))
     trial = ours and item.id.endswith(entry_line.trial_id(""))
     foreign = item.script != "10_linux" or not grub_entries.is_stock(item.id)
@@ -220,18 +222,3 @@ def _is_tried(before: BootMenu, after: BootMenu) -> bool:
     if after.default is None or not after.default.ours:
         return True
     return {entry.id for entry in before.tuned()} <= {entry.id for entry in after.tuned()}
-
-
-def _check_last(menu: Menu) -> None:
-    """Raises Refused if a default given as a number would now mean another entry."""
-    places = [item.places[0] for item in menu.entries if item.path[0] == grub_entries.SUBMENU]
-    first = menu.default.partition(">")[0]
-    if places and first.isdigit() and int(first) >= places[0]:
-        why = f"GRUB_DEFAULT={menu.default} would mean an entry of lowlat's, or one after them"
-        raise Refused(why, hint="name the default by its id instead")
-
-
-def _later(root: Root) -> str:
-    own = DEFAULT.rpartition("/")[2]
-    later = [name for name in root.names("/etc/default/grub.d") if name > own]
-    return ", ".join(later) or "or a script does"

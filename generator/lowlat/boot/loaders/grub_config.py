@@ -23,6 +23,9 @@ _SCRIPTS = "/etc/grub.d"
 #: A manager of the boot partitions, which a script in that folder has write them.
 _MANAGER = "proxmox-boot-tool"
 
+#: Where grub-customizer puts 10_linux: a proxy of its own runs it.
+_MOVED = ("/etc/grub.d/proxifiedScripts/linux", "/etc/grub.d/proxifiedScripts/10_linux")
+
 #: How often the configuration is generated again while other programs do so too.
 _TRIES = 5
 
@@ -40,9 +43,32 @@ class GrubConfig:
 
     def live(self) -> str:
         held = self._disk.get(self.path)
-        if held is None or held.link:
-            raise Refused(f"{self.path}: is not a regular file", hint="is /boot mounted?")
+        if held is None:
+            raise Refused(f"{self.path}: is not there", hint="is /boot mounted?")
+        if held.link:
+            hint = f'cp --remove-destination "$(readlink -f {self.path})" {self.path}'
+            raise Refused(f"{self.path} is a link: {self.mkconfig} does not write it", hint=hint)
         return held.content.decode("utf-8", "replace")
+
+    def check_script(self, path: str) -> None:
+        """Raises Refused unless this script of /etc/grub.d makes entries."""
+        folder, _, name = path.rpartition("/")
+        held = self._disk.get(path)
+        if held is not None and (held.link or held.mode & 0o111):
+            return
+        if held is not None:
+            raise Refused(
+                f"{path} is not executable: GRUB has no entries of it", hint=f"chmod +x {path}"
+            )
+        moved = (
+            *_MOVED,
+            *(f"{folder}/{each}" for each in self._root.names(folder) if _is_of(each, name)),
+        )
+        found = next(filter(self._root.exists, moved), None)
+        if found is not None:
+            why = f"{path} was moved away by another program or a person"
+            raise Refused(why, hint=f"mv {found} {path} && chmod +x {path}")
+        raise Refused(f"{path}: is not there", hint="restore it from the package that has GRUB")
 
     def generate(self) -> str:
         """The output of grub-mkconfig for /etc/grub.d and /etc/default, in the language of the
@@ -136,3 +162,8 @@ class GrubConfig:
     def tidy(self) -> None:
         """Remove a temporary file that a crash left."""
         self._disk.unstage(self.path)
+
+
+def _is_of(each: str, name: str) -> bool:
+    """Whether a file's name is another one with an addition, as editors and packages make them."""
+    return each.startswith((f"{name}.", f"{name}~", f"{name}-"))

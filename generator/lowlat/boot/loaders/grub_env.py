@@ -58,7 +58,7 @@ class Environment:
         finally:
             self.tidy()
         if done.status != 0 or self.read().get(name) != value:
-            hint = f"'{self._tool} {self.path} list' shows what fills it, unset what is not needed"
+            hint = f"'{self.command('list')}' shows what fills it, unset what is not needed"
             raise Refused(f"{self.path}: {done.last_words}", hint=hint)
 
     def _edit(self, words: Sequence[str]) -> Finished:
@@ -73,10 +73,10 @@ class Environment:
             self._disk.commit(self.path)
         return done
 
-    @property
-    def _tool(self) -> str:
-        """The name of grub-editenv here."""
-        return (programs.find(self._root, *_TOOLS) or _TOOLS[0]).rpartition("/")[2]
+    def command(self, *words: str) -> str:
+        """A command line for a person."""
+        tool = (programs.find(self._root, *_TOOLS) or _TOOLS[0]).rpartition("/")[2]
+        return " ".join((tool, self.path, *words))
 
     def tidy(self) -> None:
         """Remove a temporary file that a crash left."""
@@ -100,14 +100,14 @@ class Environment:
         self._check_writable()
 
     def _disarming(self, name: str, value: str) -> str:
-        unset = f"{self._tool} {self.path} unset {name}"
+        unset = self.command("unset", name)
         if name != "prev_saved_entry":
             return unset
-        return f"{self._tool} {self.path} set saved_entry={shlex.quote(value)} && {unset}"
+        return f"{self.command('set', f'saved_entry={shlex.quote(value)}')} && {unset}"
 
     def _check_block(self) -> None:
         """Raises Refused unless the block is a file as grub-editenv makes it."""
-        data, create = self._root.read_bytes(self.path), f"{self._tool} {self.path} create"
+        data, create = self._root.read_bytes(self.path), self.command("create")
         target = self._root.link(self.path)
         if target is not None:
             hint = f"rm {self.path} && {create}"

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.boot.loaders import grub_words
+
 #: grub_strtoul() with base 0, which stops at the first other character.
 _NUMBER = re.compile(r"\s*(?:0x(?P<hex>[0-9a-f]+)|0(?P<octal>[0-7]+)|(?P<decimal>\d+))", re.I)
 _BASES = {"hex": 16, "octal": 8, "decimal": 10}
@@ -25,6 +27,17 @@ class GrubEntry:
     script: str = ""
     line: str = ""
     lines: tuple[str, ...] = ()
+
+    @property
+    def image(self) -> str:
+        """The path of the kernel; "" without a linux line."""
+        first = "".join(grub_words.split(self.line)[:1])
+        return "".join(grub_words.passed(first, {}))
+
+    @property
+    def text(self) -> str:
+        """The words behind the image as written."""
+        return " ".join(grub_words.split(self.line)[1:])
 
     @property
     def id(self) -> str:
