@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from lowlat.base.process import find
-from support import debs, needs
+from support import debs, grub_script, needs
 from support.hosttree import (
     NEEDS,
     OLDER,
@@ -224,6 +224,40 @@ def test_a_trial_then_promote_then_back(fedora: Host) -> None:
     assert fedora.status()["state"] == "promoted"
     fedora.done("rollback")
     assert fedora.snapshot() == before
+
+
+@pytest.mark.parametrize(("kind", "folder"), [("fedora", FEDORA), ("debian", DEBIAN)])
+def test_a_line_with_quotes_is_tried_and_a_change_of_it_is_told(
+    request: pytest.FixtureRequest, kind: str, folder: str
+) -> None:
+    host: Host = request.getfixturevalue(kind)
+    path = next((host.path / folder).glob(f"*-{RELEASE}.conf"))
+    quoted = "dyndbg='file hub.c +p'" if kind == "fedora" else 'dyndbg="file hub.c +p"'
+    path.write_text(path.read_text().replace("UUID=1 ro", f"UUID=1 ro {quoted}"))
+    host.done("apply")
+    host.done("trial")
+    entry = entries_of(host)[RELEASE]
+    line = parse(host, folder)[f"{entry}-trial.conf"]["options"][0]
+    line = grub_script.passed(line) if kind == "fedora" else line
+    host.boot_line(f"/vmlinuz-{RELEASE} {line}", "boot-1")
+    assert "came up" in host.done("boot", "record")
+    host.done("promote")
+    good = {each: each.read_text() for each in (host.path / folder).glob("*lowlat-*.conf")}
+    longest = max(len(keys["options"][0].split()) for keys in parse(host, folder).values())
+    for at in range(1, longest + 1):
+        for each, text in good.items():
+            rows = text.splitlines(keepends=True)
+            words = rows[-1].split()
+            words[at : at + 1] = ["other=1"]
+            each.write_text("".join((*rows[:-1], " ".join(words) + "\n")))
+        status = host.status()
+        told = {note.partition(":")[0] for note in status["notes"] if "changed its line" in note}
+        assert told == {each.stem for each in good}
+        assert not any(kernel["tried"] for kernel in status["kernels"])
+        assert status["state"] != "promoted"
+    host.done("apply")
+    assert good == {each: each.read_text() for each in good}
+    assert host.status()["state"] == "promoted"
 
 
 def test_what_somebody_made_the_default_since_stays(fedora: Host) -> None:

@@ -60,3 +60,9 @@ def test_a_variable_may_add_words_and_a_dollar_may_not() -> None:
         entry_line.same(f"{line} splash", grub_words.passed(r"ro memmap=4G\$4G $more", {})) is None
     )
     assert entry_line.same(f"{line} splash", grub_words.passed(r"ro memmap=4G\$4G", {})) == "splash"
+
+
+def test_fedora_leaves_hexadecimal_escapes_alone() -> None:
+    text = r"""a=\x2d b='\x2d' c=\x2"""
+    assert grub_words.passed(text, {}) == ("a=x2d", r"b=\\x2d", "c=x2")
+    assert grub_words.passed(text, {}, hexadecimal=True) == (r"a=\x2d", r"b=\x2d", "c=x2")

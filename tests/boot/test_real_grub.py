@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a default means, and the order of entry files: GRUB itself (grub-emu of 2.12 and 2.14)
-beside ``lowlat-gen status``."""
+"""What a default means, the order of entry files and the words of a line: GRUB itself (grub-emu of
+2.12 and 2.14) beside ``lowlat-gen status`` and beside the readers of its files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
-from support import debs
+from lowlat.boot import entry_line
+from lowlat.boot.loaders import grub_words
+from lowlat.model import cmdline
+from support import debs, grub_script
 from support.cli import lowlat
 from support.debs import Unpacked
 from support.grub_emu import GrubEmu
@@ -23,6 +26,8 @@ Menu = list[Any]
 
 #: Programs that only have to be there: reading verbs run none.
 _TOOLS = dict.fromkeys(("usr/sbin/grub-mkconfig", "usr/bin/grub-script-check"), "")
+
+_GENERATED = "### BEGIN /etc/grub.d/00_header ###"
 
 #: Ids and titles of a menu; a submenu's entries follow it in brackets.
 _MENU: Menu = [
@@ -64,7 +69,8 @@ def _rows(menu: Menu, body: str) -> Iterator[str]:
 
 
 def _grub_cfg(default: str, body: str) -> str:
-    return "\n".join((f'set default="{default}"', "set timeout=0", *_rows(_MENU, body), ""))
+    settings = (f'set default="{default}"', "set timeout=0")
+    return "\n".join((_GENERATED, *settings, *_rows(_MENU, body), ""))
 
 
 @pytest.mark.parametrize("packages", [debs.GRUB_2_12, debs.GRUB_2_14], ids=["2.12", "2.14"])
@@ -114,3 +120,30 @@ def test_entry_files_stand_as_grub_2_14_sorts_them(tmp_path: Path) -> None:
         found = lowlat("status", "--json", "--root", tree).json()["default"]["entry"]
         booted = grub.boot(config.format(value, tree / "boot/loader/entries"))
         assert booted == (f"T {found}",), value
+
+
+#: Parts of a word in GRUB's grammar.
+_PARTS = [
+    "a=",
+    "b",
+    "'c \"\\$d'",
+    '"e  f\'"',
+    r'"\"g\\\$\h"',
+    r"\ ",
+    r"\$",
+    r"\'",
+    r"\\",
+    r"\x41",
+    "''",
+]
+
+
+def test_the_words_of_a_line_are_those_that_grub_passes_on(tmp_path: Path) -> None:
+    dice = random.Random(8)
+    words = ("".join(dice.choices(_PARTS, k=dice.randint(1, 4))) for _ in range(300))
+    lines = [" ".join(pair) for pair in zip(words, words)]
+    for line, found in zip(lines, GrubEmu(debs.GRUB_2_12, tmp_path).arguments(lines)):
+        by_grub = grub_script.loader_line(found)
+        assert grub_script.passed(line) == by_grub, line
+        passed = grub_words.passed(line, {})
+        assert entry_line.started(passed) == " ".join(cmdline.WORD.findall(by_grub)), line

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from support.debs import Unpacked
@@ -34,6 +35,15 @@ class GrubEmu:
     def boot(self, config: str) -> tuple[str, ...]:
         """The titles of the submenus and of the entry that GRUB boots with this grub.cfg. The
         entry has to end GRUB: with ``halt``, or with a kernel, which is not started."""
+        return tuple(_BOOTING.findall(self._run(config)))
+
+    def arguments(self, lines: Sequence[str]) -> list[list[str]]:
+        """The arguments that a command gets for the words of each line, at least one a line."""
+        show = 'function show {\nfor word in "$@"; do echo "[$word]"; done; echo "END"\n}\n'
+        said = self._run(show + "".join(f"show {line}\n" for line in lines) + "halt\n")
+        return [re.findall(r"\[(.*)\]\n", part) for part in said.split("END")[:-1]]
+
+    def _run(self, config: str) -> str:
         (self._folder / "grub.cfg").write_text(config)
         done = subprocess.run(
             self._argv,
@@ -43,4 +53,4 @@ class GrubEmu:
             timeout=GUARD_S,
             env={"TERM": "dumb"},
         )
-        return tuple(_BOOTING.findall(_COLOURS.sub("", done.stdout)))
+        return _COLOURS.sub("", done.stdout).replace("\r", "")

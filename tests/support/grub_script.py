@@ -6,20 +6,23 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Optional
 
 from support.waits import GUARD_S
 
-_HEX = re.compile(r"\\x[0-9a-fA-F]{2}")
-
 
 def passed(text: str) -> str:
     """The line that the kernel gets for the words of a linux line without variables, by
     grub-core/script/yylex.l and grub_create_loader_cmdline() in grub-core/lib/cmdline.c."""
-    return " ".join(map(_escaped, _arguments(text)))
+    return loader_line(_arguments(text))
+
+
+def loader_line(arguments: Iterable[str]) -> str:
+    """The line that GRUB's loader makes of the arguments of ``linux``."""
+    return " ".join(map(_escaped, arguments))
 
 
 def _arguments(text: str) -> Iterator[str]:
@@ -42,8 +45,6 @@ def _arguments(text: str) -> Iterator[str]:
                 at += text[at] == "\\" and text[at + 1] in '\\"$'
                 argument, at = argument + text[at], at + 1
             at += 1
-        elif _HEX.match(text, at):
-            argument, at = argument + text[at : at + 4], at + 4
         else:
             at += char == "\\"
             argument, at = argument + text[at], at + 1
@@ -52,13 +53,7 @@ def _arguments(text: str) -> Iterator[str]:
 
 
 def _escaped(argument: str) -> str:
-    line, at = "", 0
-    while at < len(argument):
-        if _HEX.match(argument, at):
-            line, at = line + argument[at : at + 4], at + 4
-            continue
-        line += f"\\{argument[at]}" if argument[at] in "\\'\"" else argument[at]
-        at += 1
+    line = "".join(f"\\{char}" if char in "\\'\"" else char for char in argument)
     return f'"{line}"' if " " in line else line
 
 

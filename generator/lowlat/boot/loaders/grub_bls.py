@@ -120,7 +120,7 @@ class Bls(EntryFiles):
 def _passed(snippet: Snippet, known: Mapping[str, str]) -> BootEntry:
     """The entry with the words that the kernel gets: blscfg makes a linux line of the options."""
     entry = bls_entries.entry(snippet, known)
-    words = grub_words.passed(snippet.options, known)
+    words = grub_words.passed(snippet.options, known, hexadecimal=True)
     return replace(entry, words=words, unfilled=entry.words)
 
 

@@ -26,22 +26,24 @@ def split(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text))
 
 
-def passed(text: str, known: Mapping[str, str]) -> tuple[str, ...]:
+def passed(text: str, known: Mapping[str, str], *, hexadecimal: bool = False) -> tuple[str, ...]:
     r"""The parameters that the kernel gets for this text, split as the kernel does. A variable that
     is not among the ``known`` ones stays as written; any other "$" is written "\$".
 
     GRUB quotes its arguments anew (grub_create_loader_cmdline() in grub-core/lib/cmdline.c), after
-    its lexer removed the quotes of grub.cfg.
+    its lexer removed the quotes of grub.cfg. Fedora's and RHEL's leave "\x" and two
+    ``hexadecimal`` digits alone.
     """
     arguments: list[str] = []
     for word in split(text):
         if word[0] == "#" or not _PART.match(word):
             break  # the command ends
-        arguments += _arguments(word, known)
-    return tuple(cmdline.WORD.findall(" ".join(map(_quoted, arguments))))
+        arguments += _arguments(word, known, hexadecimal)
+    line = " ".join(_quoted(each, hexadecimal) for each in arguments)
+    return tuple(cmdline.WORD.findall(line))
 
 
-def _arguments(word: str, known: Mapping[str, str]) -> list[str]:
+def _arguments(word: str, known: Mapping[str, str], hexadecimal: bool) -> list[str]:
     """GRUB's arguments for one word: the value of a variable outside quotes is split at blanks."""
     arguments = [""]
     for part in _PART.finditer(word):
@@ -49,6 +51,7 @@ def _arguments(word: str, known: Mapping[str, str]) -> list[str]:
             arguments[-1] += "".join(_texts(_IN_QUOTES.finditer(part["double"]), known))
             continue
         (text,) = _texts([part], known)
+        text = text[1:] if part["hex"] and not hexadecimal else text
         values = re.split(r"\s+", text.rstrip()) if part["name"] or part["braced"] else [text]
         arguments[-1] += values[0]
         arguments += values[1:]
@@ -67,7 +70,8 @@ def _texts(parts: Iterable[re.Match[str]], known: Mapping[str, str]) -> Iterator
         yield text.replace("$", _DOLLAR)
 
 
-def _quoted(argument: str) -> str:
-    text = re.sub(r"(\\x[0-9a-fA-F]{2})|([\\'\"])", lambda m: m[1] or f"\\{m[2]}", argument)
+def _quoted(argument: str, hexadecimal: bool) -> str:
+    kept = r"(\\x[0-9a-fA-F]{2})" if hexadecimal else "(?!)()"
+    text = re.sub(rf"{kept}|([\\'\"])", lambda m: m[1] or f"\\{m[2]}", argument)
     text = text.replace(_DOLLAR, r"\$")
     return f'"{text}"' if " " in text else text
