@@ -15,7 +15,7 @@ import pytest
 from lowlat.base import resources
 from support import needs
 from support.cli import lowlat
-from support.machines import machine, write_tree
+from support.machines import CONFIG, machine, write_tree
 
 R = "6.12.107-test"
 VARIABLE = "sys/firmware/efi/efivars/{}-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
@@ -384,12 +384,24 @@ def test_each_next_step_is_one_that_is_not_refused(tmp_path: Path) -> None:
 def test_a_line_that_boots_already_is_left_alone(tmp_path: Path) -> None:
     plant(tmp_path, TREES["extlinux"])
     gen(tmp_path, "apply")
-    plan = json.loads((tmp_path / "var/lib/lowlat/plan.json").read_text())
-    tuned = f"root=UUID=1 ro {plan['cmdline']['text']} lowlat.plan={plan['id']}\n"
-    write_tree(tmp_path, {"proc/cmdline": tuned})
+    write_tree(tmp_path, {"proc/cmdline": _tuned(tmp_path)})
     assert gen(tmp_path, "status").startswith("promoted: this machine boots with the tuned line")
     assert gen(tmp_path, "promote").endswith("\nit boots with this line already\n")
     assert gen(tmp_path, "apply").endswith("\nit boots with this line already\n")
+
+
+def test_a_new_kernel_gets_a_plan_too(tmp_path: Path) -> None:
+    plant(tmp_path, TREES["extlinux"])
+    newer = "6.13.1-test"
+    write_tree(tmp_path, {f"boot/vmlinuz-{newer}": "image\n", f"boot/config-{newer}": CONFIG})
+    refused = lowlat("apply", "--root", tmp_path, "--runtime", "none", "--kernel", newer).refused()
+    assert refused.endswith(f"(boot Linux {newer} first, then apply)")
+    gen(tmp_path, "apply")
+    for line in ("root=UUID=1 ro new\n", _tuned(tmp_path)):
+        write_tree(tmp_path, {"proc/cmdline": line, "proc/sys/kernel/osrelease": f"{newer}\n"})
+        gen(tmp_path, "apply")
+        assert f"\nkernel    {newer}: lowlat-{newer}-" in gen(tmp_path, "status")
+        newer = R
 
 
 def plant(root: Path, tree: Tree) -> None:
@@ -422,10 +434,18 @@ def gen(root: Path, verb: str, *words: str) -> str:
     return answer.out
 
 
+def _tuned(root: Path) -> str:
+    return f"root=UUID=1 ro {' '.join(_planned(root))}\n"
+
+
+def _planned(root: Path) -> list[str]:
+    plan = json.loads((root / "var/lib/lowlat/plan.json").read_text())
+    return [*plan["cmdline"]["text"].split(), f"lowlat.plan={plan['id']}"]
+
+
 def follow(root: Path, tree: Tree) -> None:
     """Do the step: the words go to the @, each in quotes if that is in a list."""
-    plan = json.loads((root / "var/lib/lowlat/plan.json").read_text())
-    words = [*plan["cmdline"]["text"].split(), f"lowlat.plan={plan['id']}"]
+    words = _planned(root)
     for name, text in tree.files.items():
         if "@" in text:
             form = '"{}"' if "[" in text else "{}"

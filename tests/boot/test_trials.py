@@ -177,6 +177,10 @@ def test_a_trial_is_refused_without_room_for_its_flag(host: Host) -> None:
     assert "grubenv" in refusal(host, "trial")
     environment.write_text("saved_entry=0\n")
     assert "environment block" in refusal(host, "trial")
+    said = host.done("apply")
+    assert "\nno 'lowlat-gen trial': /boot/grub/grubenv is no environment block" in said
+    by_kexec = "'lowlat-gen trial --kexec' boots the tuned line once, without the boot loader"
+    assert said.endswith(f"\n{by_kexec}\n")
     environment.unlink()
     assert "no such file" in refusal(host, "trial")
     environment.symlink_to("/etc/passwd")

@@ -79,7 +79,7 @@ def prepare(
         has_ours = isinstance(loader, ByHand) or detect.has_ours(loader)
         if has_ours or decision.boot != "own" or plan.kernel != machine.kernel.release:
             raise
-        left = detect.left(root, str(error))
+        left = detect.left(root, error.message, anew=True)
     return _prepared(left, root, machine, plan, decision), left
 
 
@@ -87,6 +87,9 @@ def _prepared(
     loader: Loader, root: Root, machine: Machine, plan: Plan, decision: Decision
 ) -> Proposal:
     check(root, loader, decision.boot, decision.runtime)
+    if isinstance(loader, ByHand) and plan.kernel != machine.kernel.release:
+        why = f"this machine boots with {loader.name}: only the running kernel's line is known"
+        raise Refused(why, hint=f"boot Linux {plan.kernel} first, then apply")
     return propose(decision, plan, machine, loader.describe(), root)
 
 
@@ -115,7 +118,7 @@ def propose(
                 "entries: the plan sets it"
             )
     if plan not in plans:
-        why = f"the boot loader has no entry for kernel {plan.kernel}"
+        why = f"the distribution has made no boot entry for kernel {plan.kernel}"
         raise Unwritable(why, hint="name an installed one with --kernel")
     return Proposal(decision, plan, tuple(plans), tuple(dict.fromkeys((*_warnings(plans), *notes))))
 

@@ -7,11 +7,10 @@ from typing import Optional
 
 from lowlat.base.arguments import option
 from lowlat.base.errors import Refused
-from lowlat.boot import apply, trials, tuned_plugin
+from lowlat.boot import apply, kexec, trials, tuned_plugin
 from lowlat.boot import decision as decisions
 from lowlat.boot.apply import Proposal
 from lowlat.boot.decision import Decision
-from lowlat.boot.loaders import by_hand
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.interface import BootMenu, Loader
 from lowlat.boot.programs import Unchecked
@@ -100,7 +99,8 @@ def _shown(proposal: Proposal, loader: Loader, root: Root, boot: BootMenu) -> It
         yield f"would {would} for Linux {plan.kernel}: … {plan.boot_line}"
     yield "lowlat's own files go below /etc and /var/lib/lowlat; 'rollback' removes them"
     if isinstance(loader, ByHand):
-        yield from _steps(loader, root, proposal.plan)
+        yield from _steps(loader, proposal.plan)
+        return
     try:
         rows = loader.pending(dry=True)
     except Unchecked as error:
@@ -120,7 +120,7 @@ def _applied(
     yield from _notes(proposal)
     if isinstance(loader, ByHand):
         yield "the plan is stored"
-        yield from _steps(loader, root, proposal.plan)
+        yield from _steps(loader, proposal.plan)
         return
     for entry in boot.tuned():
         yield f"{'kept' if before.by_id(entry.id) else 'added'} the entry {entry.id}"
@@ -131,15 +131,28 @@ def _applied(
             yield f"note: {promoted} was promoted and is gone: its line has changed"
         kernel = f", Linux {default.release}" if default.release else ""
         yield f"the default {'is' if gone else 'stays'} {default.id}{kernel}"
-    yield "'lowlat-gen trial' boots the tuned entry once"
+    yield from _way_to_try(loader, root, boot)
 
 
-def _steps(loader: ByHand, root: Root, plan: Plan) -> Iterator[str]:
+def _way_to_try(loader: Loader, root: Root, boot: BootMenu) -> Iterator[str]:
+    try:
+        loader.check_one_shot()
+        yield "'lowlat-gen trial' boots the tuned entry once"
+    except Refused as error:
+        yield f"no 'lowlat-gen trial': {error.message}"
+        entry = next(boot.tuned(trial=True))
+        yield from _by_kexec(kexec.why_not(root, entry.release, entry.words))
+
+
+def _steps(loader: ByHand, plan: Plan) -> Iterator[str]:
     yield f"no boot entry, as this machine boots with {loader.name}: {loader.cannot_try}"
-    why = by_hand.no_kexec(root, plan)
-    if why:
-        yield f"no 'lowlat-gen trial --kexec' either: {why}"
-    else:
-        yield "'lowlat-gen trial --kexec' boots the tuned line once, without the boot loader"
+    yield from _by_kexec(loader.no_kexec(plan))
     yield "to boot the tuned line every time:"
     yield from loader.steps(plan).splitlines()
+
+
+def _by_kexec(why_not: str) -> Iterator[str]:
+    if why_not:
+        yield f"no 'lowlat-gen trial --kexec' either: {why_not}"
+    else:
+        yield "'lowlat-gen trial --kexec' boots the tuned line once, without the boot loader"

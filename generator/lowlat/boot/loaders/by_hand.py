@@ -3,7 +3,7 @@
 prints the words and the file to change, and detects the change."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 from lowlat.base import files
@@ -56,17 +56,19 @@ def next_steps(root: Root) -> str:
     return f"'{way}', {boot}, then promote" if way else "'lowlat-gen promote' prints the step"
 
 
-def no_kexec(root: Root, plan: Optional[Plan] = None) -> str:
-    """The reason why kexec cannot try the line of this plan, or of the applied one; "" if it
-    can."""
-    entry = next(menu(root, plan).tuned(trial=True), None)
+def no_kexec(root: Root) -> str:
+    """The reason why kexec cannot try the line of the applied plan; "" if it can."""
+    return _no_kexec(root, _menu(root, _stored(root), None))
+
+
+def _no_kexec(root: Root, menu: BootMenu) -> str:
+    entry = next(menu.tuned(trial=True), None)
     return kexec.why_not(root, entry.release, entry.words) if entry else "no plan is applied"
 
 
-def menu(root: Root, plan: Optional[Plan] = None) -> BootMenu:
-    """The stock, tuned and trial entries of the kernel that ran during ``apply``, with this plan or
-    the applied one. The default is the entry with the running line."""
-    known = _stock(root)
+def _menu(root: Root, known: Optional[_StockLine], plan: Optional[Plan]) -> BootMenu:
+    """The stock, tuned and trial entries of a kernel, with this plan or the stored one. The default
+    is the entry with the running line."""
     if known is None:
         return BootMenu(())
     stock = BootEntry("stock", known.release, known.words)
@@ -88,20 +90,31 @@ def _entry(stock: _StockLine, plan: Plan, trial: Sequence[str] = ()) -> BootEntr
     return BootEntry(name, stock.release, words, ours=True, trial=bool(trial))
 
 
-def _stock(root: Root) -> Optional[_StockLine]:
-    """The stored stock line, else the running one; None if that is unknown or lowlat's own."""
+def _stored(root: Root) -> Optional[_StockLine]:
+    """The stock line of the applied plan's kernel, else the running one."""
+    return _STOCK.read(Disk(root)) or _running(root)
+
+
+def _running(root: Root) -> Optional[_StockLine]:
+    """The running kernel with its stock line; if it runs with lowlat's, the stored stock line. None
+    if that is not known."""
     kept = _STOCK.read(Disk(root))
     words = tuple(entry_line.of_kernel(root.read("/proc/cmdline") or ""))
     release = running_release(root)
-    if kept is None and release and not entry_line.marked(words):
+    if release is None:
+        return kept
+    if not entry_line.marked(words):
         return _StockLine(release, words)
-    return kept
+    return replace(kept, release=release) if kept else None
 
 
 class ByHand(Loader):
-    def __init__(self, root: Root, loader: ForeignLoader) -> None:
+    """``anew``: for the running kernel, whichever one a plan is applied for."""
+
+    def __init__(self, root: Root, loader: ForeignLoader, *, anew: bool = False) -> None:
         self._root = root
         self._loader = loader
+        self._anew = anew
         self.name = loader.name
         self.cannot_try = loader.cannot_try
 
@@ -113,16 +126,26 @@ class ByHand(Loader):
             plan = decision.stored(self._root, boot.entries[0].release)
         if plan is None:
             return ""
-        if menu(self._root, plan).default != boot.entries[0]:
+        if self._menu(plan).default != boot.entries[0]:
             return "it boots with this line already"
         replaced = entry_line.conflicting(boot.entries[0].words, plan)
         return self._loader.steps(self._root, plan.words, str(plan.kernel), replaced)
 
+    def no_kexec(self, plan: Plan) -> str:
+        """The reason why kexec cannot try this plan's line; "" if it can."""
+        return _no_kexec(self._root, self._menu(plan))
+
     def describe(self) -> BootMenu:
-        return menu(self._root)
+        return self._menu()
+
+    def _menu(self, plan: Optional[Plan] = None) -> BootMenu:
+        return _menu(self._root, self._known(), plan)
+
+    def _known(self) -> Optional[_StockLine]:
+        return _running(self._root) if self._anew else _stored(self._root)
 
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
-        stock = _stock(self._root)
+        stock = self._known()
         if stock is None:
             why = "the running line is lowlat's own, and the stock one is not known"
             raise Refused(why, hint="boot the stock line first")

@@ -40,16 +40,17 @@ def writer(root: Root) -> Loader:
         raise Refused(why, hint="remove what boots nothing")
     seen = there[0] if there else None
     written = _WRITERS[seen.kind](root, seen.folder) if seen and seen.kind in _WRITERS else None
-    return written or left(root)
+    return written or left(root, anew=True)
 
 
-def left(root: Root, why: str = "") -> ByHand:
-    """The loader of this tree, whose line a person changes; ``why`` lowlat cannot."""
+def left(root: Root, why: str = "", *, anew: bool = False) -> ByHand:
+    """The loader of this tree, whose line a person changes; ``why`` lowlat cannot, ``anew`` as in
+    ByHand."""
     seen = boot_loader.recognise(root)
     other = foreign.recognise(root, seen)
     if seen and seen.kind == boot_loader.RASPBERRY_PI:
         why = why or raspberry_pi.cannot_try(root)
-    return ByHand(root, replace(other, cannot_try=why or other.cannot_try))
+    return ByHand(root, replace(other, cannot_try=why or other.cannot_try), anew=anew)
 
 
 def find(root: Root) -> Optional[Loader]:

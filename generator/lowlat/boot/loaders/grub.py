@@ -28,7 +28,6 @@ from lowlat.boot.loaders.interface import (
     BootEntry,
     BootMenu,
     Loader,
-    Unwritable,
     check_entry,
     refuse_pending,
 )
@@ -65,11 +64,7 @@ class Grub(Loader):
         programs.check_writable(self._root, self._config.folder)
 
     def check_new(self) -> None:
-        # lowlat's entries come of 10_linux, which leaves a root on ZFS to 10_linux_zfs on Ubuntu.
-        live = self._config.live()
-        if "menuentry" in live and "menuentry" not in grub_cfg.section(live, "10_linux"):
-            raise Unwritable(f"{grub_default.LINUX} makes no entry on this system")
-        bare = grub_cfg.parse(_without_ours(live))
+        bare = grub_cfg.parse(_without_ours(self._config.live()))
         self._check_default(bare, bare)
 
     def _check_default(self, menu: Menu, bare: Menu) -> None:

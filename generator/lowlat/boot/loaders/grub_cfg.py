@@ -151,19 +151,9 @@ def _outside(text: str) -> Iterator[str]:
 
 def without_section(text: str, script: str) -> str:
     """The configuration without the section of this script in /etc/grub.d."""
-    return _section(script).sub("", text)
-
-
-def section(text: str, script: str) -> str:
-    """The section of this script in /etc/grub.d; "" if there is none."""
-    found = _section(script).search(text)
-    return found[0] if found else ""
-
-
-def _section(script: str) -> re.Pattern[str]:
     name = rf"\S*/{re.escape(script)}"
-    rows = rf"^\n### BEGIN {name} ###\n.*?^### END {name} ###\n"
-    return re.compile(rows, re.MULTILINE | re.DOTALL)
+    section = rf"^\n### BEGIN {name} ###\n.*?^### END {name} ###\n"
+    return re.sub(section, "", text, flags=re.MULTILINE | re.DOTALL)
 
 
 def with_default_of(bare: str, other: str) -> str:
