@@ -4,7 +4,7 @@ lowlat's, which are made from them."""
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lowlat.base import encode
 from lowlat.boot import entry_line
@@ -55,7 +55,7 @@ class Snippet:
 
     @property
     def release(self) -> str:
-        return self.kernel or "".join(self.values("version")[:1])
+        return self.kernel or "".join(self.values("version")[:1]).lstrip(OLDEST)
 
     @property
     def ours(self) -> bool:
@@ -69,21 +69,23 @@ class Snippet:
         return not self.ours and not rescue and bool(kernel or self.name.endswith(IMAGE))
 
 
+def parse(file: str, text: str) -> Snippet:
+    rows = (row.split(None, 1) for row in text.split("\n") if not row.lstrip().startswith("#"))
+    pairs = tuple((row[0], row[1].strip()) for row in rows if len(row) == 2)
+    return Snippet(base_name(file), file, pairs)
+
+
 def read(root: Root, folder: str) -> list[Snippet]:
     """Every entry file in a folder. Paths in them begin at the file system of its boot
     partition."""
     place = folder[: -len("/loader/entries")]
     files = [name for name in root.names(folder) if name.endswith(".conf")]
-    return [_parsed(root, place, name, root.read(f"{folder}/{name}") or "") for name in files]
+    parsed = (parse(name, root.read(f"{folder}/{name}") or "") for name in files)
+    return [replace(each, kernel=_kernel(root, place, each)) for each in parsed]
 
 
-def _parsed(root: Root, place: str, file: str, text: str) -> Snippet:
-    rows = (row.split(None, 1) for row in text.split("\n") if not row.lstrip().startswith("#"))
-    pairs = tuple((row[0], row[1].strip()) for row in rows if len(row) == 2)
-    keys = dict(reversed(pairs))
-    version = keys.get("version", "").lstrip(OLDEST)
-    kernel = kernel_image.release(root, keys.get("linux", ""), place, version)
-    return Snippet(base_name(file), file, pairs, kernel)
+def _kernel(root: Root, place: str, snippet: Snippet) -> str:
+    return kernel_image.release(root, "".join(snippet.values("linux")), place, snippet.release)
 
 
 def entry(snippet: Snippet, known: Mapping[str, str]) -> BootEntry:
