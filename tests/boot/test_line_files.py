@@ -44,7 +44,7 @@ UKI = {"boot/efi/EFI/Linux/linux.efi": ""}
 KERNEL_CMDLINE = {"etc/kernel/cmdline": "root=UUID=1 ro @\n"}
 LABELS = (
     "DEFAULT two\nLABEL one\n  APPEND root=UUID=1\nLABEL two\n  LINUX /boot/Image\n"
-    "  APPEND root=UUID=1 @\n"
+    "  APPEND root=UUID=1 isolcpus=9 @\n"
 )
 GENERATED = "## The configuration of this file is generated automatically.\ndefault l0\nlabel l0\n"
 EXTLINUX = {"boot/extlinux/extlinux.conf": GENERATED, "usr/sbin/u-boot-update": ""}
@@ -356,6 +356,7 @@ def test_each_next_step_is_one_that_is_not_refused(tmp_path: Path) -> None:
     """By the state, and by whether kexec can try the line."""
     plant(tmp_path, TREES["extlinux"])
     said = gen(tmp_path, "apply")
+    assert "isolcpus=9 on the stock line (/boot/extlinux/extlinux.conf) is left out" in said
     assert "no 'lowlat-gen trial --kexec' either: kernel.kexec_load_disabled is set" in said
     assert gen(tmp_path, "status").startswith("applied: 'lowlat-gen promote' prints what to")
     promoted = gen(tmp_path, "promote")
@@ -383,6 +384,11 @@ def test_each_next_step_is_one_that_is_not_refused(tmp_path: Path) -> None:
 
 def test_a_line_that_boots_already_is_left_alone(tmp_path: Path) -> None:
     plant(tmp_path, TREES["extlinux"])
+    stock = (tmp_path / "proc/cmdline").read_text()
+    write_tree(tmp_path, {"proc/cmdline": "root=UUID=1 ro lowlat.plan=0123456789ab\n"})
+    refused = lowlat("apply", "--root", tmp_path, "--runtime", "none").refused()
+    assert refused.endswith("the stock one is not known (boot the stock line first)")
+    write_tree(tmp_path, {"proc/cmdline": stock})
     gen(tmp_path, "apply")
     write_tree(tmp_path, {"proc/cmdline": _tuned(tmp_path)})
     assert gen(tmp_path, "status").startswith("promoted: this machine boots with the tuned line")

@@ -106,9 +106,8 @@ def source(root: Root, word: str) -> str:
         return f"TuneD's bootloader plugin ({_TUNED})"
     folder = "/etc/default/grub.d"
     paths = [f"{folder}/{file}" for file in root.names(folder) if file.endswith(".cfg")]
-    firmware = boot_loader.raspberry_pi_folder(root)
-    paths += [f"{firmware}/cmdline.txt"] if firmware else []
-    for path in reversed(["/etc/default/grub", *paths, "/etc/kernel/cmdline"]):
+    own = line_files.find(root, boot_loader.recognise(root)).path
+    for path in reversed(["/etc/default/grub", *paths, line_files.KERNEL_CMDLINE, own]):
         if pattern.search(root.read(path) or ""):
             owner = next((who for part, who in _OWNERS if part in path), "")
             return f"{path}, of {owner}" if owner else path

@@ -135,6 +135,9 @@ class ByHand(Loader):
         """The reason why kexec cannot try this plan's line; "" if it can."""
         return _no_kexec(self._root, self._menu(plan))
 
+    def check(self) -> None:
+        self._needed()
+
     def describe(self) -> BootMenu:
         return self._menu()
 
@@ -144,12 +147,15 @@ class ByHand(Loader):
     def _known(self) -> Optional[_StockLine]:
         return _running(self._root) if self._anew else _stored(self._root)
 
-    def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
+    def _needed(self) -> _StockLine:
         stock = self._known()
         if stock is None:
             why = "the running line is lowlat's own, and the stock one is not known"
             raise Refused(why, hint="boot the stock line first")
-        change.write(_STOCK.path, _STOCK.text(stock))
+        return stock
+
+    def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
+        change.write(_STOCK.path, _STOCK.text(self._needed()))
         boot = self.describe()
         for entry in boot.tuned():
             plan = next(plan for plan in plans if plan.kernel == entry.release)
