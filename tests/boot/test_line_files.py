@@ -394,6 +394,10 @@ def test_a_line_that_boots_already_is_left_alone(tmp_path: Path) -> None:
     assert gen(tmp_path, "status").startswith("promoted: this machine boots with the tuned line")
     assert gen(tmp_path, "promote").endswith("\nit boots with this line already\n")
     assert gen(tmp_path, "apply").endswith("\nit boots with this line already\n")
+    follow(tmp_path, TREES["extlinux"])
+    left = lowlat("rollback", "--root", tmp_path)
+    assert left.status == 1
+    assert "was added by hand to /boot/extlinux/extlinux.conf (remove it there)" in left.err
 
 
 def test_a_new_kernel_gets_a_plan_too(tmp_path: Path) -> None:

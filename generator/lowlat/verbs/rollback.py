@@ -4,13 +4,14 @@
 from contextlib import suppress
 
 from lowlat.base.errors import LowlatError, Unmet
-from lowlat.boot import decision, programs, rollback, status
+from lowlat.boot import decision, foreign, programs, rollback, status
 from lowlat.boot import journal as journals
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders import by_hand
 from lowlat.boot.loaders.detect import find
 from lowlat.boot.transaction import edited
 from lowlat.host.root import Root
+from lowlat.model import cmdline
 from lowlat.verbs import options
 
 #: The tree, and whether to write to it.
@@ -47,7 +48,8 @@ def main(args: RollbackArguments) -> int:
     kept = rollback.reverse(root, loader)
     left = rollback.left(root, loader) if loader else []
     if added:
-        left = [f"the line of plan {added} was added by hand"]
+        place = foreign.source(root, f"{cmdline.MARKER}={added}")
+        left = [f"the line of plan {added} was added by hand to {place}"]
     whole = not kept and not left
     said = ["the boot is as it was before lowlat" if whole else "the rest is as it was"]
     if by_tuned:
