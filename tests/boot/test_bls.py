@@ -200,10 +200,10 @@ def test_the_default_is_pinned_by_its_id_and_unpinned(fedora: Host) -> None:
     default = fedora.status()["default"]
     # GRUB splits a name at its last two hyphens, of which a Debian release has more.
     assert default["entry"] == f"{ID}-{OLDER}"
-    fedora.done("apply")
+    fedora.done_as_foreseen("apply")
     assert environment(fedora)["saved_entry"] == f"{ID}-{OLDER}"
     assert fedora.status()["default"] == default
-    fedora.done("rollback")
+    fedora.done_as_foreseen("rollback")
     assert fedora.snapshot() == before
 
 
@@ -222,7 +222,7 @@ def test_a_trial_then_promote_then_back(fedora: Host) -> None:
     fedora.done("promote")
     assert environment(fedora)["saved_entry"] == entry
     assert fedora.status()["state"] == "promoted"
-    fedora.done("rollback")
+    fedora.done_as_foreseen("rollback")
     assert fedora.snapshot() == before
 
 
@@ -276,7 +276,7 @@ def test_applying_anew_takes_the_promotion_back_with_the_line(fedora: Host) -> N
     fedora.done("promote")
     fedora.done("apply")
     assert fedora.status()["default"]["entry"] == entry
-    fedora.done("apply", "--isolate", "3")
+    fedora.done_as_foreseen("apply", "--isolate", "3")
     assert fedora.status()["default"] == {
         "entry": f"{ID}-{RELEASE}",
         "kernel": RELEASE,
@@ -388,7 +388,7 @@ def test_systemd_boot_from_apply_to_rollback(debian: Host) -> None:
     before = debian.snapshot()
     default = debian.status()["default"]
     assert default["entry"] == f"debian-{RELEASE}"
-    debian.done("apply")
+    debian.done_as_foreseen("apply")
     ours = {name: keys for name, keys in parse(debian, DEBIAN).items() if "lowlat" in name}
     assert len(ours) == 4 and {keys["sort-key"][0] for keys in ours.values()} == {"zz-lowlat"}
     assert debian.status()["default"] == default
@@ -402,7 +402,7 @@ def test_systemd_boot_from_apply_to_rollback(debian: Host) -> None:
     assert debian.status()["next"] is None
     debian.done("promote")
     assert debian.status()["default"] == {"entry": entry, "kernel": RELEASE, "ours": True}
-    debian.done("rollback")
+    debian.done_as_foreseen("rollback")
     assert debian.snapshot() == before
     assert debian.status()["default"] == default
     assert not list((debian.path / "sys/firmware/efi/efivars").glob("LoaderEntry*"))

@@ -10,7 +10,17 @@ from typing import Any
 
 import pytest
 
-from support.hosttree import NEEDS, OLDER, RELEASE, Host, Namespace, apply_and_try, bare
+from support.hosttree import (
+    NEEDS,
+    OLDER,
+    RELEASE,
+    Host,
+    Namespace,
+    apply_and_try,
+    bare,
+    changes,
+    foreseen_changes,
+)
 
 pytest_plugins = ["support.hosttree"]
 pytestmark = NEEDS
@@ -27,6 +37,8 @@ def told(host: Host, verb: str, *words: str) -> Any:
     assert done["changed"] is foreseen["changed"]
     assert done["changed"] is (host.snapshot() != before)
     assert (done["before"], done["after"]) == (foreseen["before"], foreseen["after"])
+    if verb in ("apply", "rollback"):
+        assert foreseen_changes(foreseen["said"]) == changes(before, host.snapshot())
     return done
 
 

@@ -244,7 +244,7 @@ def test_the_configuration_is_generated_no_more_often_than_it_must(
 def test_a_dry_run_changes_nothing(host: Host) -> None:
     before = host.snapshot()
     said = host.done("apply", "--dry-run")
-    assert f"would add an entry for Linux {OLDER}" in said and "go below /etc and" in said
+    assert f"would add an entry for Linux {OLDER}" in said
     assert host.snapshot() == before
 
 
@@ -293,10 +293,10 @@ def test_a_dry_rollback_tells_files_that_go_from_those_that_come_back(host: Host
     host.write("etc/lowlat/boot.conf", "# mine\n")
     host.done("apply")
     said = host.done("rollback", "--dry-run").splitlines()
-    assert "/etc/grub.d/99_lowlat would be removed" in said
-    assert "/etc/lowlat/boot.conf would be put back" in said
+    assert "would remove /etc/grub.d/99_lowlat" in said
+    assert "would restore /etc/lowlat/boot.conf" in said
     (entry, *_) = [kernel["entry"] for kernel in host.status()["kernels"]]
-    assert f"the entry {entry} would be removed" in said
+    assert f"would remove the entry {entry}" in said
 
 
 def test_a_default_that_counts_beyond_the_last_entry_is_refused(host: Host) -> None:

@@ -68,7 +68,7 @@ def try_once(host: Host) -> None:
 
 def test_apply_only_adds(pi: Host) -> None:
     before = pi.snapshot()
-    said = pi.done("apply")
+    said = pi.done_as_foreseen("apply")
     assert f"isolcpus=9 on the stock line (/{_FOLDER}/cmdline.txt)" in said
     assert pi.status()["loader"] == "Raspberry Pi firmware"
     added = {path: held for path, held in pi.snapshot().items() if path not in before}
@@ -76,7 +76,7 @@ def test_apply_only_adds(pi: Host) -> None:
     lines = [path for path in added if path.startswith(f"{_FOLDER}/")]
     assert len(lines) == 2 and all("/cmdline-0-lowlat-" in path for path in lines)
     assert switch_on(pi, "boot-1") == _LINE
-    pi.done("rollback")
+    pi.done_as_foreseen("rollback")
     assert pi.snapshot() == before
 
 
@@ -119,7 +119,7 @@ def test_what_was_tried_is_promoted_and_taken_back(pi: Host) -> None:
     line = switch_on(pi, "boot-3")
     assert set(line.split()) >= set(plan_of(pi, RELEASE)) and not _TRIAL & set(line.split())
     assert pi.status()["state"] == "promoted"
-    pi.done("rollback")
+    pi.done_as_foreseen("rollback")
     assert pi.snapshot() == before
     assert switch_on(pi, "boot-4") == _LINE
 

@@ -13,7 +13,9 @@ import functools
 import hashlib
 import json
 import os
+import re
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -208,6 +210,14 @@ class Host:
         assert (answer.status, answer.err) == (0, ""), answer
         return answer.out
 
+    def done_as_foreseen(self, verb: str, *words: object) -> str:
+        """done(). Assert that a dry run named exactly the files that it changed, and how."""
+        foreseen, before = self.done(verb, "--dry-run", *words), self.snapshot()
+        said = self.done(verb, *words)
+        told, seen = foreseen_changes(foreseen.splitlines()), changes(before, self.snapshot())
+        assert told == seen, set(told.items()) ^ set(seen.items())
+        return said
+
     def status(self) -> Any:
         return json.loads(self.done("status", "--json"))
 
@@ -284,6 +294,23 @@ def set_variable(host: Host, name: str, value: str) -> None:
     path = host.path / f"sys/firmware/efi/efivars/{name}-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"\6\0\0\0" + f"{value}\0".encode("utf-16-le"))
+
+
+def foreseen_changes(said: Iterable[str]) -> dict[str, str]:
+    """By file, what a dry run says of it."""
+    found = (re.fullmatch(r"would (\w+) /(\S+)( again)?", row) for row in said)
+    ways = {match[2]: match[1] for match in found if match}
+    return {path: "change" if way == "restore" else way for path, way in ways.items()}
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
+    """By file, what happened to it between two snapshots; grub.cfg is generated."""
+    ways = {}
+    for path in before.keys() | after.keys():
+        one, other = before.get(path), after.get(path)
+        if one != other and not stat.S_ISDIR((one or other or [0])[0]):
+            ways[path] = "add" if one is None else "remove" if other is None else "change"
+    return {path: "generate" if path.endswith("grub.cfg") else way for path, way in ways.items()}
 
 
 def linux_lines(config: str) -> dict[str, list[str]]:

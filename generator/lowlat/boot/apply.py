@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Applies a decision: the files to write, their order, and the notes for the user."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lowlat.base import process
@@ -11,10 +11,11 @@ from lowlat.boot import entry_line, foreign, hooks, programs, trials, tuned_prof
 from lowlat.boot import journal as journals
 from lowlat.boot.decision import Decision, Planner
 from lowlat.boot.disk import Disk
+from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders import by_hand, detect
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.interface import BootMenu, Loader, Unwritable
-from lowlat.boot.transaction import Transaction, edited, edited_since
+from lowlat.boot.transaction import LOCK, Transaction, edited, edited_since
 from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.model.machine import Machine
@@ -158,19 +159,40 @@ def apply(proposal: Proposal, loader: Loader, root: Root, accept_pending: bool) 
     """Write everything or nothing. The default entry stays. Raises Refused if pending changes of
     others would take effect too, unless ``accept_pending``."""
     with Transaction(root) as change:
-        by_tuned = proposal.decision.runtime == "tuned"
-        if by_tuned:
-            write_profile(change, proposal.plan)
-        else:
-            for path in tuple(change.journal.entries):
-                if path.startswith("/etc/tuned/"):
-                    change.put_back(path)
-        hooks.write_units(change, tuned=by_tuned)
-        change.write(store.PLAN, proposal.plan.text())
-        decisions.write(proposal.decision, proposal.plans, change)
-        if not isinstance(loader, ByHand):
-            by_hand.forget(change)
+        _write_inputs(proposal, loader, change)
         return loader.write(change, proposal.plans, accept_pending)
+
+
+def foresee(proposal: Proposal, loader: Loader, root: Root) -> Mapping[str, str]:
+    """What apply() would do to each file that it would change: Foreseen.ways."""
+    with Foreseen(root) as change:
+        _write_inputs(proposal, loader, change)
+        loader.foresee(change, proposal.plans)
+    return with_state(change)
+
+
+def with_state(change: Foreseen) -> Mapping[str, str]:
+    """The ways with those of the transaction's own files."""
+    for path in (LOCK, journals.JOURNAL) if change.ways else ():
+        if path == journals.JOURNAL or change.root.absent(path):
+            change.ways[path] = "add" if change.root.absent(path) else "change"
+    return change.ways
+
+
+def _write_inputs(proposal: Proposal, loader: Loader, change: Transaction) -> None:
+    """Everything but the boot entries."""
+    by_tuned = proposal.decision.runtime == "tuned"
+    if by_tuned:
+        write_profile(change, proposal.plan)
+    else:
+        for path in tuple(change.journal.entries):
+            if path.startswith("/etc/tuned/"):
+                change.put_back(path)
+    hooks.write_units(change, tuned=by_tuned)
+    change.write(store.PLAN, proposal.plan.text())
+    decisions.write(proposal.decision, proposal.plans, change)
+    if not isinstance(loader, ByHand):
+        by_hand.forget(change)
 
 
 def write_profile(change: Transaction, plan: Plan, *, by_plugin: bool = False) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rolling back: from any state, also after a crash, and any number of times."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Optional
 
@@ -18,9 +19,10 @@ from lowlat.boot import (
     tuned_profile,
 )
 from lowlat.boot import journal as journals
-from lowlat.boot.disk import BESIDE, Disk
+from lowlat.boot.disk import BESIDE, Disk, digest
+from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders.interface import Loader
-from lowlat.boot.transaction import lock, roll_back
+from lowlat.boot.transaction import LOCK, edited, lock, roll_back
 from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.plan import store
@@ -63,6 +65,30 @@ def reverse(root: Root, loader: Optional[Loader]) -> list[str]:
         why = f"the boot is as it was, but TuneD still has lowlat's profile: {failed}"
         raise Unmet(why, hint="restart tuned.service")
     return kept
+
+
+def foresee(root: Root, loader: Optional[Loader]) -> Mapping[str, str]:
+    """What reverse() would do to each file that it would change: Foreseen.ways, or "keep"."""
+    disk = Disk(root)
+    ways: dict[str, str] = {}
+    with suppress(LowlatError), Foreseen(root) as change:  # a damaged menu must not hide the rest
+        if loader is not None:
+            loader.foresee(change, ())
+        ways.update(change.ways)
+    for path, entry in journals.read(disk).entries.items():
+        now = disk.get(path)
+        if digest(now) != digest(entry.before):
+            ways[path] = "restore" if entry.before else "remove"
+    ways.update(tuned_profile.foresee(disk))
+    for path in edited(disk, journals.read(disk)):
+        ways[path] = "keep"
+    own = {f"{files.STATE}/{name}" for name in root.names(files.STATE) if name in _OWN}
+    own |= {f"{store.PLANS}/{name}" for name in root.names(store.PLANS)}
+    for path in sorted(own - {store.PLANS}):
+        ways.setdefault(path, "remove")
+    if {f"{files.STATE}/{name}" for name in root.names(files.STATE)} <= {*ways, LOCK, store.PLANS}:
+        ways[LOCK] = "remove"
+    return ways
 
 
 def _unload(root: Root) -> None:

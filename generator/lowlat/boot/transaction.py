@@ -21,7 +21,7 @@ from lowlat.boot.journal import Journal, JournalEntry
 from lowlat.host.root import Root
 from lowlat.plan.store import PLANS
 
-_LOCK = f"{files.STATE}/lock"
+LOCK = f"{files.STATE}/lock"
 
 
 #: Limit for hooks, in seconds: no person is there to try again, and grub-mkconfig may take long.
@@ -47,7 +47,7 @@ def lock(disk: Disk, wait: float = 0.0) -> Iterator[None]:
         finally:
             with suppress(LowlatError):
                 if disk.root.names(files.STATE) == ("lock",):
-                    disk.remove(_LOCK)
+                    disk.remove(LOCK)
                     for folder in reversed(made or [files.STATE]):
                         disk.remove_folder(folder)
 
@@ -59,9 +59,9 @@ def _take(disk: Disk, held: ExitStack, wait: float) -> list[str]:
     taken = Refused(why, hint="let it end first")
     while True:
         try:
-            made = disk.make_folders(_LOCK)
+            made = disk.make_folders(LOCK)
             disk.root.check_owned(files.STATE)
-            with disk.above(_LOCK) as (at, name):
+            with disk.above(LOCK) as (at, name):
                 left = until - time.monotonic()
                 held.enter_context(files.locked(name, os.O_RDWR | os.O_CREAT, at, left, taken))
             return made

@@ -2,12 +2,13 @@
 """The boot line through TuneD's bootloader plugin, for sites that require it: TuneD changes the
 stock entries, and lowlat reads the result back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, foreign, tuned_profile
-from lowlat.boot.apply import Proposal, write_profile
+from lowlat.boot.apply import Proposal, with_state, write_profile
+from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders.interface import BootEntry, BootMenu
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
@@ -18,11 +19,24 @@ from lowlat.plan import store
 def apply(proposal: Proposal, root: Root) -> None:
     """Give TuneD a profile with the line, for the administrator to select."""
     with Transaction(root) as change:
-        change.write(store.PLAN, proposal.plan.text())
-        write_profile(change, proposal.plan, by_plugin=True)
-        decisions.write(proposal.decision, (proposal.plan,), change)
+        _write_inputs(proposal, change)
         if not tuned_profile.selected(root):
             tuned_profile.remember(change.disk, line=True)
+
+
+def foresee(proposal: Proposal, root: Root) -> Mapping[str, str]:
+    """What apply() would do to each file that it would change: Foreseen.ways."""
+    with Foreseen(root) as change:
+        _write_inputs(proposal, change)
+        if not tuned_profile.selected(root):
+            tuned_profile.foresee_selection(change)
+    return with_state(change)
+
+
+def _write_inputs(proposal: Proposal, change: Transaction) -> None:
+    change.write(store.PLAN, proposal.plan.text())
+    write_profile(change, proposal.plan, by_plugin=True)
+    decisions.write(proposal.decision, (proposal.plan,), change)
 
 
 def check(root: Root, proposal: Proposal, boot: BootMenu) -> None:

@@ -9,6 +9,7 @@ from typing import Optional
 from lowlat.base import files
 from lowlat.base.typed_json import decode
 from lowlat.boot.disk import Disk, FileSnapshot, digest
+from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.state_file import StateFile
 from lowlat.host.root import Root
 from lowlat.host.tuned import LOCAL
@@ -57,6 +58,23 @@ def remember(disk: Disk, *, line: bool = False) -> _Files:
     theirs = {path: disk.get(path) for path in paths}
     _KEPT.write(disk, theirs)
     return theirs
+
+
+def foresee_selection(change: Foreseen) -> None:
+    """What remember() would write."""
+    theirs = {path: change.disk.get(path) for path in _FILES}
+    change.put(_KEPT.path, _KEPT.text(theirs))
+
+
+def foresee(disk: Disk) -> Mapping[str, str]:
+    """What restore() and restore_line() would do to each file that they would change."""
+    theirs, now = _KEPT.read(disk) or {}, {path: disk.get(path) for path in _FILES}
+    back = [path for path in _FILES[:2] if selected(disk.root) or theirs]
+    line = now[_LINE]
+    if line is not None and f"{cmdline.MARKER}=".encode() in line.content:
+        back.append(_LINE)
+    changed = (path for path in back if digest(now[path]) != digest(theirs.get(path)))
+    return {path: "restore" if theirs.get(path) else "remove" for path in changed}
 
 
 def restore(disk: Disk) -> bool:

@@ -79,6 +79,7 @@ def _by_tuned(proposal: Proposal, boot: BootMenu, root: Root, dry_run: bool) -> 
     tuned_plugin.check(root, proposal, boot)
     yield from _notes(proposal)
     if dry_run:
+        yield from options.foreseen(tuned_plugin.foresee(proposal, root))
         yield f"TuneD would put onto every stock line: {proposal.plan.boot_line}"
         return
     tuned_plugin.apply(proposal, root)
@@ -97,7 +98,7 @@ def _shown(proposal: Proposal, loader: Loader, root: Root, boot: BootMenu) -> It
         before, after = apply.lines(plan, boot)
         would = "keep the plan" if before == after else new
         yield f"would {would} for Linux {plan.kernel}: … {plan.boot_line}"
-    yield "lowlat's own files go below /etc and /var/lib/lowlat; 'rollback' removes them"
+    yield from options.foreseen(apply.foresee(proposal, loader, root))
     if isinstance(loader, ByHand):
         yield from _steps(loader, proposal.plan)
         return

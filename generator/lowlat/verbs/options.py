@@ -3,7 +3,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Optional
@@ -131,6 +131,15 @@ def write_svg(out: Optional[str], machine: Machine, isolated: Optional[CpuSet] =
     from lowlat.draw.svg import svg  # rarely needed
 
     files.write("--svg", out, svg(arrange(machine, isolated, roomy=True)).encode())
+
+
+#: What follows the path in the row of a file, by the way of its change.
+_BEHIND = {"generate": " again", "keep": ", which was edited since"}
+
+
+def foreseen(ways: Mapping[str, str]) -> Iterator[str]:
+    """The rows of a dry run: the files that would change, and in which way."""
+    return (f"would {way} {path}{_BEHIND.get(way, '')}" for path, way in sorted(ways.items()))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from lowlat.boot import journal as journals
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders import by_hand
 from lowlat.boot.loaders.detect import find
-from lowlat.boot.transaction import edited
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.verbs import options
@@ -27,18 +26,15 @@ def main(args: RollbackArguments) -> int:
         return 0
     # Refuse damaged state before any lock is taken.
     disk = Disk(root)
-    journal = journals.read(disk)
-    kept = edited(disk, journal)
+    journals.read(disk)
     # Also if the machine boots by another loader by now.
     loader = None if by_hand.is_used(root) else find(root)
     if args.dry_run:
-        known = journal.entries.items()
-        ways = {path: "be put back" if entry.before else "be removed" for path, entry in known}
-        ways.update(dict.fromkeys(kept, "stay, it was edited since"))
+        said = list(options.foreseen(rollback.foresee(root, loader)))
         with suppress(LowlatError):  # a damaged menu must not hide the rest
             entries = loader.describe().entries if loader else ()
-            ways.update((f"the entry {entry.id}", "be removed") for entry in entries if entry.ours)
-        options.show_change(args.json, True, [f"{path} would {way}" for path, way in ways.items()])
+            said += [f"would remove the entry {entry.id}" for entry in entries if entry.ours]
+        options.show_change(args.json, True, said)
         return 0
     programs.check_mounted(root)
     if loader is not None:

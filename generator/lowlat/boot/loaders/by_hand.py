@@ -11,6 +11,7 @@ from lowlat.base.errors import Refused
 from lowlat.boot import decision, entry_line, kexec
 from lowlat.boot.disk import Disk
 from lowlat.boot.foreign import ForeignLoader
+from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.state_file import StateFile, lenient
 from lowlat.boot.transaction import Transaction
@@ -161,6 +162,11 @@ class ByHand(Loader):
             plan = next(plan for plan in plans if plan.kernel == entry.release)
             entry_line.check_planned(entry.id, entry.words, plan)
         return boot
+
+    def foresee(self, change: Foreseen, plans: Sequence[Plan]) -> None:
+        stock = _stock(self._root) if plans else None
+        if stock is not None:
+            change.write(_STOCK.path, _STOCK.text(stock))
 
     def check_one_shot(self) -> None:
         why = f"this machine boots with {self.name}: {self.cannot_try}"

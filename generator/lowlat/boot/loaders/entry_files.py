@@ -12,6 +12,7 @@ from lowlat.base import files
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import entry_line, hooks
 from lowlat.boot.disk import Disk, FileSnapshot
+from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders import bls_entries
 from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader, PlanOf, check_entry, named
@@ -115,6 +116,30 @@ class EntryFiles(Loader, ABC):
             raise
         self._give_way()
         return self.describe()
+
+    def foresee(self, change: Foreseen, plans: Sequence[Plan]) -> None:
+        there, before = self._snippets(), self.describe()
+        made = dict(self._made(there, {str(plan.kernel): plan for plan in plans}.get))
+        for file, text in made.items():
+            change.put(f"{self.path}/{file}", text)
+        gone = {each.name: each.file for each in there if each.ours and each.file not in made}
+        change.ways.update((f"{self.path}/{file}", "remove") for file in gone.values())
+        known, default = not change.root.absent(_KEPT.path), before.default
+        if not plans:
+            if known or (before.next and before.next.ours):
+                change.ways.update((path, "restore") for path in self._settings())
+            if known:
+                change.ways[_KEPT.path] = "remove"
+            return
+        self._hook(change)
+        pinned = self.first_is_default and default and self._default() != default.name
+        if default and (default.name in gone or (pinned and not default.ours)):
+            change.ways.update((path, "change") for path in self._settings())
+            change.ways[_KEPT.path] = "change" if known else "add"
+
+    def _settings(self) -> Sequence[str]:
+        """The files that hold the default and the entry for one boot."""
+        return ()
 
     def refresh(self, plan_of: PlanOf, follow: bool) -> str:
         default = self.describe().default

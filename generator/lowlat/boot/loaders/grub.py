@@ -14,6 +14,7 @@ from typing import Optional
 from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, hooks, line_files, programs
+from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders import (
     grub_cfg,
     grub_default,
@@ -126,6 +127,18 @@ class Grub(Loader):
             return text, self._check(text, plans)
 
         return self._config.put(make)
+
+    def foresee(self, change: Foreseen, plans: Sequence[Plan]) -> None:
+        boot, markers = self.describe(), {plan.marker for plan in plans}
+        made = {word for entry in boot.tuned() for word in entry.words if entry_line.marked([word])}
+        if plans:
+            hooks.write_grub(change)
+            if made - markers and _NEWEST in (self._root.read(DEFAULT) or ""):
+                change.put_back(DEFAULT)
+        elif boot.next and boot.next.ours:
+            change.ways[f"{self._config.folder}/grubenv"] = "change"
+        if change.ways or made != markers:
+            change.ways[self._config.path] = "generate"
 
     def _check(self, text: str, plans: Sequence[Plan]) -> BootMenu:
         """The resulting menu. Raises Refused if lowlat's entries are not the last ones, each with

@@ -103,6 +103,9 @@ class Bls(EntryFiles):
     def _set_default(self, name: Optional[str]) -> None:
         self._environment.set("saved_entry", name)
 
+    def _settings(self) -> Sequence[str]:
+        return (self._environment.path,)
+
     def _next(self) -> str:
         return self._environment.read().get("next_entry", "")
 

@@ -8,6 +8,7 @@ from typing import Callable, Optional, Protocol
 
 from lowlat.base.errors import Refused
 from lowlat.boot import entry_line
+from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
 from lowlat.model import cmdline
@@ -143,6 +144,10 @@ class Loader(Protocol):
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
         """Write the tuned entries of these plans and check them; the default stays. Pending changes
         are refused, or included if ``accept``."""
+
+    def foresee(self, change: Foreseen, plans: Sequence[Plan]) -> None:
+        """What write() would do to the loader's files, or without plans remove()."""
+        return
 
     def check_one_shot(self) -> None:
         """Raises Refused unless the loader boots an entry exactly once when asked to."""

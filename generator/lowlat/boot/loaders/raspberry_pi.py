@@ -14,12 +14,14 @@ from typing import Optional
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import entry_line, hooks, line_files, programs
 from lowlat.boot.disk import FileSnapshot
+from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders import bls_entries, version_order
 from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, PlanOf, Unwritable, named
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
+from lowlat.model.plan import Plan
 from lowlat.probe.kernel import running_release
 
 _STOCK = "cmdline"
@@ -135,6 +137,14 @@ class RaspberryPi(EntryFiles):
     def _set_default(self, name: Optional[str]) -> None:
         part = _PART.format(file=f"{name}.txt", more="") if name and name != _STOCK else ""
         self._put_text("config.txt", self._without_ours("config.txt") + part)
+
+    def _settings(self) -> Sequence[str]:
+        return [f"{self.path}/config.txt"] if self._default() else []
+
+    def foresee(self, change: Foreseen, plans: Sequence[Plan]) -> None:
+        super().foresee(change, plans)
+        if change.ways.get(f"{self.path}/{self._tried()}.txt") == "remove":
+            change.ways[f"{self.path}/tryboot.txt"] = "remove"
 
     def _next(self) -> str:
         armed = self._has_mailbox() and self._mailbox(_GET_FLAGS, 0) & 1
