@@ -258,7 +258,6 @@ def test_another_language_is_no_change_of_others(host: Host) -> None:
     before = host.snapshot()
     host.done("apply")
     assert "set lang=de_DE\n" in host.config and "set lang=C" not in host.config
-    assert "\nchanges by others" not in host.done("apply", "--dry-run")
     host.done("rollback")
     assert host.snapshot() == before
 
@@ -273,10 +272,9 @@ def test_another_language_is_no_change_of_others(host: Host) -> None:
     host.done("rollback")
     host.write("boot/grub/grub.cfg", translated)
     host.write("etc/default/grub", graphical.replace("quiet", "quiet splash"))
-    said = host.done("apply", "--dry-run").partition("changes by others")[2]
-    shown = [row for row in said.splitlines() if re.match(r"  [+-][^+-]", row)]
-    assert shown and all("quiet" in row for row in shown), shown
-    assert "splash" in refusal(host, "apply")
+    counted = 2 * translated.count(" quiet")
+    line = refusal(host, "apply")
+    assert f"GRUB: {counted} lines would change" in line and "quiet splash" in line
 
 
 def test_a_tree_without_lowlat_gen_is_refused(host: Host) -> None:

@@ -42,27 +42,35 @@ def need(root: Root, *names: str) -> str:
 
 
 def run(
-    root: Root, argv: Sequence[str], limit: float = _LONGEST, keep: int = bounds.OUTPUT
+    root: Root,
+    argv: Sequence[str],
+    limit: float = _LONGEST,
+    keep: int = bounds.OUTPUT,
+    language: str = "",
 ) -> Finished:
-    """Run a program of the tree in the system's language, not the user's. Raises Unchecked if the
-    tree is not trusted, LowlatError if the program cannot be started or does not end within
-    ``limit`` seconds. The last ``keep`` bytes of its output are kept."""
+    """Run a program of the tree in the system's language, or the given one (LANG), not the user's.
+    Raises Unchecked if the tree is not trusted, LowlatError if the program cannot be started or
+    does not end within ``limit`` seconds. The last ``keep`` bytes of its output are kept."""
     if not root.trusted:
         raise Unchecked(f"{argv[0]} is not run: {_BELOW}")
     apart = [] if root.live else [*_APART, "chroot", root.path]
-    return _run(root, [*apart, *argv], argv[0], limit, keep)
+    return _run(root, [*apart, *argv], argv[0], limit, keep, language)
 
 
-def run_confined(root: Root, argv: Sequence[str]) -> Finished:
+def run_confined(root: Root, argv: Sequence[str], language: str = "") -> Finished:
     """Run a program as run() does, but so that it cannot change anything. Raises Unchecked below
     --root."""
     if not root.live:
         raise Unchecked(f"{argv[0]} is not run: {_BELOW}")
-    return _run(root, confinement.argv(argv), argv[0], _LONGEST, bounds.OUTPUT)
+    return _run(root, confinement.argv(argv), argv[0], _LONGEST, bounds.OUTPUT, language)
 
 
-def _run(root: Root, command: Sequence[str], name: str, limit: float, keep: int) -> Finished:
+def _run(
+    root: Root, command: Sequence[str], name: str, limit: float, keep: int, language: str
+) -> Finished:
     environment = {"PATH": ":".join(trust.FOLDERS), "HOME": "/root", **_language(root)}
+    if language:
+        environment["LANG"] = language
     done = process.run(command, timeout=limit, env=environment, keep=keep)
     if done.timed_out:
         raise LowlatError(f"{name} did not end within {limit:.0f} s")

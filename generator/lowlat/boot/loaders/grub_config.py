@@ -73,13 +73,15 @@ class GrubConfig:
     def generate(self) -> str:
         """The output of grub-mkconfig for /etc/grub.d and /etc/default, in the language of the
         present configuration."""
-        live = self._root.read(self.path) or ""
-        done = programs.run(self._root, grub_language.argv(self.mkconfig, live))
+        done = programs.run(self._root, [self.mkconfig], language=self._language())
         if done.status != 0:
             raise Refused(f"{self.mkconfig} fails: {done.last_words}")
         if "\ufffd" in done.stdout:
             raise Refused(f"{self.mkconfig} writes a text that is no UTF-8")
         return done.stdout
+
+    def _language(self) -> str:
+        return grub_language.of(self._root.read(self.path) or "")
 
     def preview(self) -> str:
         """The same for a dry run, in which no script can change anything. Raises Unchecked where
@@ -87,7 +89,7 @@ class GrubConfig:
         why = self._why_no_preview()
         if why:
             raise Unchecked(f"{self.mkconfig} is not run: {why}")
-        done = programs.run_confined(self._root, [self.mkconfig])
+        done = programs.run_confined(self._root, [self.mkconfig], self._language())
         if done.status != 0:
             raise Unchecked(f"{self.mkconfig} fails without rights: {done.last_words}")
         return done.stdout

@@ -16,11 +16,10 @@ _TITLE = re.compile(r"^(\s*(?:menuentry|submenu) )'(?:[^']|'\\'')*'(?=.*\$menuen
 _MESSAGE = re.compile(r"^(\s*echo\t)'.*'$")
 
 
-def argv(program: str, live: str) -> list[str]:
-    """The command line that starts grub-mkconfig in the language of this configuration."""
+def of(live: str) -> str:
+    """The LANG with which grub-mkconfig writes this configuration; "" if there is none."""
     named = _NAMED.search(live)
-    language = f"{named[1]}.UTF-8" if named else "C"
-    return ["env", f"LANG={language}", program] if live else [program]
+    return f"{named[1]}.UTF-8" if named else "C" if live else ""
 
 
 def changes(live: str, fresh: str, names: Sequence[str]) -> Iterator[str]:
