@@ -70,6 +70,7 @@ def test_apply_only_adds(pi: Host) -> None:
     before = pi.snapshot()
     said = pi.done_as_foreseen("apply")
     assert f"isolcpus=9 on the stock line (/{_FOLDER}/cmdline.txt)" in said
+    assert "or the two conflict" not in said
     assert pi.status()["loader"] == "Raspberry Pi firmware"
     added = {path: held for path, held in pi.snapshot().items() if path not in before}
     assert {path: pi.snapshot()[path] for path in before} == before

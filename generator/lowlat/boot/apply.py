@@ -20,6 +20,7 @@ from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
+from lowlat.plan import planner as planners
 from lowlat.plan import store
 from lowlat.probe.kernel import read_installed
 from lowlat.render import files
@@ -125,11 +126,13 @@ def propose(
 
 
 def _warnings(plans: Sequence[Plan]) -> Iterator[str]:
-    """The plans' warnings, with the kernels that they are about if these are not all."""
+    """The plans' warnings, with the kernels that they are about if these are not all. What the
+    stock line has too is left out of the tuned one, as another note says."""
     kernels: dict[str, list[str]] = {}
     for plan in plans:
         for warning in plan.warnings:
-            kernels.setdefault(warning, []).append(str(plan.kernel))
+            if not warning.startswith(planners.ALREADY):
+                kernels.setdefault(warning, []).append(str(plan.kernel))
     for warning, found in kernels.items():
         yield warning if len(found) == len(plans) else f"Linux {', '.join(found)}: {warning}"
 

@@ -20,6 +20,9 @@ from lowlat.plan.locality import find_device
 from lowlat.plan.profile import Profile
 from lowlat.plan.split import split
 
+#: The beginning of a warning of a parameter on the running line that the plan sets too.
+ALREADY = "the running command line already has"
+
 
 @dataclass(frozen=True)
 class Options:
@@ -188,7 +191,7 @@ def _warnings(
         given = cmdline.values(line, name)
         if given and not cmdline.values(line, cmdline.MARKER):
             shown = f"{name}={given[-1]}" if given[-1] else name
-            yield f"the running command line already has {shown}: remove it, or the two conflict"
+            yield f"{ALREADY} {shown}: remove it, or the two conflict"
     added = machine.services.lowlatency_kernel or ""
     doubled = [item for item in cmdline.parse(added) if item.partition("=")[0] in names]
     if doubled:

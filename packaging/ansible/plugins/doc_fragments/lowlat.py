@@ -25,7 +25,9 @@ author:
     PLAN = r"""
 options:
   profile:
-    description: The profile to plan by. Without it, lowlat-gen's own default.
+    description:
+      - The profile to plan by. Without any option of a plan, the applied plan; where nothing is
+        applied, lowlat-gen's own default.
     type: str
   isolate:
     description: Isolate exactly these CPUs, a list such as V(2-7,10).
