@@ -164,7 +164,7 @@ class ByHand(Loader):
         return boot
 
     def foresee(self, change: Foreseen, plans: Sequence[Plan]) -> None:
-        stock = _stock(self._root) if plans else None
+        stock = self._known() if plans else None
         if stock is not None:
             change.write(_STOCK.path, _STOCK.text(stock))
 

@@ -133,8 +133,8 @@ class Grub(Loader):
         made = {word for entry in boot.tuned() for word in entry.words if entry_line.marked([word])}
         if plans:
             hooks.write_grub(change)
-            if made - markers and _NEWEST in (self._root.read(DEFAULT) or ""):
-                change.put_back(DEFAULT)
+            if made - markers and grub_default.NEWEST in (self._root.read(grub_default.OWN) or ""):
+                change.put_back(grub_default.OWN)
         elif boot.next and boot.next.ours:
             change.ways[f"{self._config.folder}/grubenv"] = "change"
         if change.ways or made != markers:

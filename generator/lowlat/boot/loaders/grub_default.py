@@ -20,7 +20,7 @@ OWN = "/etc/default/grub.d/zz-lowlat.cfg"
 LINUX = "/etc/grub.d/10_linux"
 
 #: The tuned entry of the newest kernel: the first one in the submenu is a stock entry.
-_NEWEST = f"{grub_entries.SUBMENU}>1"
+NEWEST = f"{grub_entries.SUBMENU}>1"
 
 
 def own(entry: BootEntry, image: str, follow: bool) -> str:
@@ -32,7 +32,7 @@ def own(entry: BootEntry, image: str, follow: bool) -> str:
         "# SPDX-License-Identifier: GPL-2.0-or-later\n"
         "# Written by 'lowlat-gen promote'; 'lowlat-gen rollback' removes it.\n"
         f"if [ -x {SCRIPT} ] && [ -x {LINUX} ]{kernel}; then\n"
-        f"\tGRUB_DEFAULT={encode.shell(_NEWEST if follow else entry.name)}\n"
+        f"\tGRUB_DEFAULT={encode.shell(NEWEST if follow else entry.name)}\n"
         "else\n"
         f"\techo lowlat: {gone} is gone: the default is what it was before promote >&2\n"
         "fi\n"
