@@ -200,6 +200,16 @@ def test_a_run_that_is_none_costs_little(text: str, tmp_path: Path) -> None:
     assert seconds <= 3 and kib <= 200_000, (seconds, kib)
 
 
+@pytest.mark.parametrize(
+    "text", ["\n", "kind:\n", '"', "{", "kind: PerformanceProfile\n- ", "[bootloader]\ncmdline=${"]
+)
+def test_a_profile_that_is_none_costs_little(text: str, tmp_path: Path) -> None:
+    tree = write_tree(tmp_path, {**machine(4), "profile": text * (60_000 // len(text))})
+    status, said, seconds, kib = _cost("lint", "--root", str(tree), str(tree / "profile"))
+    assert (status, said.count("\n")) in ((2, 1), (1, 0)) and "Traceback" not in said, said
+    assert seconds <= 3 and kib <= 160_000, (seconds, kib)
+
+
 @pytest.mark.root
 def test_devices_below_a_root_are_not_opened(tmp_path: Path) -> None:
     """Each open of /dev/ptmx creates a terminal, and the kernel shows how many exist."""

@@ -35,7 +35,7 @@ class _Spec:
 def line_in(text: str, *, x86: bool) -> Optional[str]:
     """The line of a PerformanceProfile or a TuneD profile; None if the text is neither. Raises
     Refused if it is damaged, or if only TuneD can determine the line."""
-    if re.search(r'(?m)^[\s{]*"?kind"?:\s*"?PerformanceProfile\b', text):
+    if re.search(r'(?m)^[ \t{]*"?kind"?:[ \t]*"?PerformanceProfile\b', text):
         return _operators(decode(_Spec, _document(text).get("spec"), "spec"), x86)
     if re.search(r"(?m)^\[bootloader\]", text):
         return _tuneds(text)
@@ -57,18 +57,24 @@ def _operators(spec: _Spec, x86: bool) -> str:
 
 def _document(text: str) -> dict[str, object]:
     try:
-        if text.lstrip().startswith("{"):
-            document = json.loads(text)
-        else:
-            import yaml  # only this needs it
-
-            document = yaml.safe_load(text)
+        document = json.loads(text) if text.lstrip().startswith("{") else _yaml(text)
     except ImportError as error:
         hint = "install python3-yaml, or give it as JSON"
         raise Refused("PyYAML, which reads a PerformanceProfile, is missing", hint=hint) from error
     except Exception as error:  # PyYAML raises ValueError, RecursionError and its own errors
-        raise Refused("the PerformanceProfile is not YAML", hint="give one alone") from error
+        why = "the PerformanceProfile is not YAML, or has aliases"
+        raise Refused(why, hint="give one alone, written out") from error
     return document if isinstance(document, dict) else {}
+
+
+def _yaml(text: str) -> object:
+    """Without aliases and merge keys: a kilobyte of them keeps PyYAML 6.0.1 at work for minutes."""
+    import yaml  # only this needs it
+
+    for event in yaml.parse(text, yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "value", "") == "<<":
+            raise ValueError("an alias or a merge key")
+    return yaml.safe_load(text)
 
 
 def _tuneds(text: str) -> str:
