@@ -21,6 +21,7 @@ from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
 from support import needs
 from support.cli import lowlat_process as lowlat
+from support.machines import write_tree
 from support.rehearsal import RehearsalBench
 
 pytestmark = [pytest.mark.security, pytest.mark.slow]
@@ -198,7 +199,10 @@ def test_of_a_closed_folder_a_guest_finds_what_it_runs_on(tmp_path: Path) -> Non
     paths = [clone, home / "image", clone / "program"]
     look = f"find {home} -type f; cat {clone}/program {home}/image; touch {clone}/made {home}/gone"
     argv = enclosure.argv(paths, ["sh", "-c", look])
-    ended = subprocess.run(argv, capture_output=True, text=True, check=False)
+    # The folder of a user who hopes that root works there.
+    write_tree(tmp_path, {"theirs/lowlat/__init__.py": "raise SystemExit('as root')\n"})
+    theirs = tmp_path / "theirs"
+    ended = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=theirs)
     if "Operation not permitted" in ended.stderr:
         needs.absent("this machine lets nobody mount")
     assert sorted(ended.stdout.split()) == [f"{clone.parent}/build", f"{home}/image", "foundimage"]

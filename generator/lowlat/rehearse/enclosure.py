@@ -2,7 +2,7 @@
 """Limit what a guest can reach of this host. Under root, its QEMU has none of root's rights;
 in folders that only root can enter, it sees just the paths that it needs.
 
-``python -m lowlat.rehearse.enclosure PATH... -- PROGRAM...`` runs a program this way; unshare(1)
+``python -I -m lowlat.rehearse.enclosure PATH... -- PROGRAM...`` runs a program this way; unshare(1)
 starts it in a mount namespace, where closed folders then hold only these paths.
 """
 
@@ -28,7 +28,8 @@ def argv(paths: Iterable[Path], command: Sequence[str]) -> list[str]:
     if not shown:
         return list(command)
     alone = ("unshare", "--mount", "--propagation", "private", "--")
-    return [*alone, sys.executable, "-m", __name__, *shown, "--", *command]
+    # Isolated: else a module of the current folder, whose ever that is, would run as root.
+    return [*alone, sys.executable, "-I", "-m", __name__, *shown, "--", *command]
 
 
 def check(paths: Sequence[Path]) -> None:
