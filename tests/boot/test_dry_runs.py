@@ -13,6 +13,7 @@ from test_bls import make_debian, make_fedora, make_images
 from test_raspberry_pi import make_pi
 
 from lowlat.verbs import VERBS
+from support.cli import GEN
 from support.hosttree import NEEDS, Host, Namespace, make
 from support.powercut import NEEDS_CC
 
@@ -153,6 +154,17 @@ def test_what_a_dry_run_cannot_check_is_named(host: Host) -> None:
     _script(host, "000_proxmox_boot_header", "#!/bin/sh\nproxmox-boot-tool refresh\n")
     said = host.done("apply", "--dry-run")
     assert "/etc/grub.d/000_proxmox_boot_header calls proxmox-boot-tool" in said
+
+
+def test_a_tree_s_programs_are_kept_from_this_machine_or_not_run(host: Host) -> None:
+    """A container may give no namespaces; the way of the hint needs none."""
+    words = ("setpriv", "--bounding-set=-sys_admin", "--inh-caps=-all")
+    answer = host.namespace.program(*words, *GEN, "apply", "--root", host.path)
+    said = answer.refused()
+    assert "cannot be run apart from this machine" in said
+    assert f"'chroot {host.path} lowlat-gen'" in said
+    inside = host.namespace.program(*words, "chroot", host.path, "lowlat-gen", "apply")
+    assert inside.status == 0, inside
 
 
 def _script(host: Host, name: str, text: str) -> None:

@@ -49,12 +49,18 @@ def run(
     language: str = "",
 ) -> Finished:
     """Run a program of the tree in the system's language, or the given one (LANG), not the user's.
-    Raises Unchecked if the tree is not trusted, LowlatError if the program cannot be started or
-    does not end within ``limit`` seconds. The last ``keep`` bytes of its output are kept."""
+    Of each output the last ``keep`` bytes are kept. Raises Unchecked if the tree is not trusted,
+    Refused if the program cannot be kept from this machine, LowlatError if it cannot be started or
+    does not end within ``limit`` seconds."""
     if not root.trusted:
         raise Unchecked(f"{argv[0]} is not run: {_BELOW}")
-    apart = [] if root.live else [*_APART, "chroot", root.path]
-    return _run(root, [*apart, *argv], argv[0], limit, keep, language)
+    if root.live:
+        return _run(root, argv, argv[0], limit, keep, language)
+    done = _run(root, [*_APART, "chroot", root.path, *argv], argv[0], limit, keep, language)
+    if done.status != 0 and done.stderr.startswith(f"{_APART[0]}: "):
+        why = f"{argv[0]} cannot be run apart from this machine: {done.last_words}"
+        raise Refused(why, hint=f"'chroot {root.path} lowlat-gen' in place of --root")
+    return done
 
 
 def run_confined(root: Root, argv: Sequence[str], language: str = "") -> Finished:
