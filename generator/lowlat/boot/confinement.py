@@ -81,10 +81,13 @@ def _copy_devices(source: Path, target: Path) -> None:
 
 
 def _mounts() -> Iterator[str]:
-    """Where file systems are mounted (proc_pid_mountinfo(5))."""
+    """Where file systems are mounted (proc_pid_mountinfo(5)), without automounts: a look at one
+    would mount something."""
     for row in Path("/proc/self/mountinfo").read_bytes().splitlines():
-        place = re.sub(rb"\\(\d{3})", lambda code: bytes([int(code[1], 8)]), row.split()[4])
-        yield os.fsdecode(place)
+        mount, _, kind = row.partition(b" - ")
+        place = re.sub(rb"\\(\d{3})", lambda code: bytes([int(code[1], 8)]), mount.split()[4])
+        if kind.split()[0] != b"autofs":
+            yield os.fsdecode(place)
 
 
 def _make_read_only(place: str) -> None:
