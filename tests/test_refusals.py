@@ -25,4 +25,5 @@ def test_refused(row: Refusal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     env = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CACHE", "STATE")}
     said = call(verb, *words, env=env).refused()
     assert row.is_said_in(said), said
+    assert len(said) < 700
     assert contents(tmp_path) == before
