@@ -74,7 +74,7 @@ initrd() { echo >>"$prefix/initrd"; }
 """
 
 _ITEM = re.compile(
-    r"\s*(menuentry|submenu) ('[^']*'|\"[^\"]*\")(?:.*(?:--id|id_option) '?([^' ]*)'?)?.*\{$"
+    r"\s*(menuentry|submenu) ('[^']*'|\"[^\"]*\")(?:.*(?:--id|id_option\}?) '?([^' ]*)'?)?.*\{$"
 )
 
 

@@ -343,8 +343,12 @@ def make(path: Path, namespace: Namespace, extra: Optional[Mapping[str, str]] = 
 
 def bare(path: Path, namespace: Namespace, extra: Mapping[str, str]) -> Host:
     """The same host as Debian's, without a boot loader."""
+    return furnish(path, namespace, {**two_kernels(), **extra})
+
+
+def furnish(path: Path, namespace: Namespace, extra: Mapping[str, str]) -> Host:
+    """A host with TuneD and these files."""
     files = {
-        **two_kernels(),
         "etc/default/locale": "LANG=C.UTF-8\n",
         "etc/tuned/active_profile": "balanced\n",
         "etc/tuned/profile_mode": "auto\n",

@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boot set-ups as people have them (tests/support/field_trees.py), and what holds on each of them.
+The gate has the few that are made quickly; the others are a proof."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from support import boot_rules, field_trees
+from support.cli import Answer
+from support.cutting import Tell
+from support.field_trees import TOPS, FieldHost
+from support.hosttree import NEEDS, Namespace, plan_of
+from support.powercut import NEEDS_CC, Cutting, calls, sampled
+
+pytest_plugins = ["support.hosttree", "support.powercut"]
+pytestmark = [*NEEDS, NEEDS_CC]
+
+_GATE = ("gentoo-kernel-install", "rhel8-uefi")
+_READING = ("status", "probe", "plan --brief", "lint", "cpus isolated", "status --json")
+_STEP = re.compile(r"'lowlat-gen ((?:apply|trial|promote|rollback|status)[^']*)'")
+
+
+class Walk:
+    """The road of one case from apply to rollback: what each verb said, and the host's files
+    after it. The verbs behind a refusal are left out."""
+
+    def __init__(self, host: FieldHost) -> None:
+        self.host = host
+        self.said: dict[str, Answer] = {}
+        self.files = {"pristine": host.snapshot(TOPS)}
+        self.boots = {"pristine": host.boots()}
+        self.lines: dict[str, list[str]] = {}
+        self.planned: set[str] = set()
+        self.stock = host.stock_words()
+        host.keep("pristine")
+
+    def ask(self, verb: str, name: str = "") -> bool:
+        step = name or verb
+        self.said[step] = self.host.lowlat(*verb.split())
+        self.files[step] = self.host.snapshot(TOPS)
+        self.boots[step] = self.host.boots()
+        return self.said[step].status == 0
+
+    def go(self) -> Walk:
+        words = self.host.case.get("apply")
+        for step in _READING:
+            self.ask(step)
+        self.ask(f"apply --dry-run {words}")
+        if self.ask(f"apply {words}"):
+            self.host.keep("applied")
+            self._try()
+            self.ask("status", "status after it")
+            if self.ask("promote"):
+                self.host.keep("promoted")
+            self.ask("rollback")
+        return self
+
+    def _try(self) -> None:
+        planned = plan_of(self.host, self.host.case.kernels[0])
+        self.planned = {_name(word) for word in planned}
+        if self.by_hand:
+            # As if the person had done the step.
+            line = self.host.read("proc/cmdline").split()
+            kept = [word for word in line if _name(word) not in self.planned]
+            self.host.run_line(" ".join([*kept, *planned]), "boot-1")
+        elif self.ask("trial"):
+            for entry in self._tuned():
+                self.lines[entry] = self.host.line(entry)
+            self.host.start(self.boots["trial"], "boot-1")
+        self.ask("boot start")
+        self.ask("boot record")
+
+    def _tuned(self) -> list[str]:
+        if self.host.case.get("loader") == "Raspberry Pi firmware":
+            folder = self.host.path / "boot/firmware"
+            return [path.name for path in folder.glob("cmdline*lowlat*")]
+        generated = self.host.case.get("generated")
+        return [name for name in (self.host.grub_entries if generated else self.host.entry_files)
+                if "lowlat-" in name and not name.startswith("lowlat-stock")]  # fmt: skip
+
+    @property
+    def apply(self) -> str:
+        return f"apply {self.host.case.get('apply')}"
+
+    @property
+    def by_hand(self) -> bool:
+        before, after = (
+            {
+                path: held
+                for path, held in self.files[step].items()
+                if path.startswith(("boot/", "efi/"))
+            }
+            for step in ("pristine", self.apply)
+        )
+        return before == after
+
+
+def _name(word: str) -> str:
+    return word.partition("=")[0].replace("-", "_")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=[] if name in _GATE else [pytest.mark.proof])
+        for name in field_trees.NAMES
+    ],
+)
+def walk(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    namespace: Namespace,
+) -> Iterator[Walk]:
+    case = field_trees.read(request.param)
+    yield Walk(field_trees.build(case, tmp_path_factory.mktemp("field") / "host", namespace)).go()
+
+
+def test_the_loader_is_the_one_that_boots(walk: Walk) -> None:
+    row = re.search(r"^loader +(.*)$", walk.said["status"].out, re.MULTILINE)
+    assert row and re.search(walk.host.case.get("loader"), row[1], re.IGNORECASE)
+
+
+def test_each_refusal_is_one_line(walk: Walk) -> None:
+    for answer in walk.said.values():
+        assert answer.status in (0, 1) or answer.refused()
+
+
+def test_no_reading_verb_changes_a_file(walk: Walk) -> None:
+    for step in (*_READING, f"apply --dry-run {walk.host.case.get('apply')}"):
+        assert walk.files[step] == walk.files["pristine"], step
+
+
+def test_a_dry_run_tells_what_apply_does(walk: Walk) -> None:
+    dry, done = walk.said[f"apply --dry-run {walk.host.case.get('apply')}"], walk.said[walk.apply]
+    assert (dry.status, dry.err) == (done.status, done.err)
+    assert dry.out.count("would add an entry") == done.out.count("added the entry")
+    assert ("no boot entry" in dry.out) == ("no boot entry" in done.out)
+    words = [word for word in re.findall(r"\S+=\S+", done.out) if "lowlat.plan=" in done.out]
+    assert [word for word in words if word not in dry.out] == []
+
+
+def test_apply_leads_on(walk: Walk) -> None:
+    """Entries, or the road by hand."""
+    assert walk.said[walk.apply].status == 0
+
+
+def test_the_default_stays(walk: Walk) -> None:
+    if walk.said[walk.apply].status == 0:
+        assert walk.boots[walk.apply] == walk.boots["pristine"]
+
+
+def test_no_tuned_entry_loses_a_word_of_the_running_line(walk: Walk) -> None:
+    release = walk.host.case.kernels[0]
+    for entry, words in walk.lines.items():
+        if release in entry:
+            replaced = walk.planned | ({"panic"} if "trial" in entry else set())
+            kept = [word for word in walk.stock if _name(word) not in replaced]
+            assert [word for word in kept if word not in words] == [], entry
+
+
+def test_no_tuned_entry_goes_before_a_stock_one(walk: Walk) -> None:
+    names = [path.rpartition("/")[2][: -len(".conf")] for path in walk.files[walk.apply]
+             if path.startswith("boot/loader/entries/")]  # fmt: skip
+    ours = ["lowlat-" in name for name in boot_rules.grub_order(names)]
+    assert ours == sorted(ours)
+
+
+def test_a_trial_is_for_one_boot_and_promote_for_all(walk: Walk) -> None:
+    if walk.said[walk.apply].status == 0 and not walk.by_hand:
+        assert "trial" in walk.boots["trial"] or "tryboot" in walk.boots["trial"]
+        assert walk.boots["boot record"] == walk.boots["pristine"]
+        assert "lowlat-" in walk.boots["promote"]
+        assert walk.boots["rollback"] == walk.boots["pristine"]
+
+
+def test_a_line_added_by_hand_is_found(walk: Walk) -> None:
+    if walk.said[walk.apply].status == 0 and walk.by_hand:
+        assert walk.said["status after it"].out.startswith("promoted")
+
+
+def test_rollback_leaves_every_byte_as_before(walk: Walk) -> None:
+    if walk.said[walk.apply].status == 0:
+        assert walk.said["rollback"].status == (1 if walk.by_hand else 0)
+        assert walk.files["rollback"] == walk.files["pristine"]
+
+
+def test_each_step_that_is_named_is_not_refused(walk: Walk) -> None:
+    for kept, steps in (("applied", (walk.apply,)), ("promoted", ("promote",))):
+        for step in (step for step in steps if walk.said.get(step, Answer(2, "", "")).status == 0):
+            walk.host.restore(kept)
+            said = walk.said[step].out + walk.host.lowlat("status").out
+            for named in dict.fromkeys(_STEP.findall(said)):
+                words = [*named.split(), *([] if named.startswith("status") else ["--dry-run"])]
+                answer = walk.host.lowlat(*words)
+                # kexec is for the live system alone.
+                assert answer.status != 2 or "leave --root out" in answer.err, (named, answer)
+
+
+def test_each_file_that_a_step_names_is_there(walk: Walk) -> None:
+    said = walk.said[walk.apply].out
+    if walk.said[walk.apply].status == 0 and walk.by_hand:
+        for path in re.findall(r"(/(?:boot|efi|etc)/[\w./+-]*[\w+-])", said):
+            assert (walk.host.path / path.lstrip("/")).exists(), path
+
+
+# ------------------------------------------------- files of other loaders
+
+_MENU = """set default="0"
+menuentry 'Old' --class os $menuentry_id_option 'gnulinux-simple-old' {
+	linux	/boot/vmlinuz-5.10.0-9-amd64 root=/dev/sda9 ro
+}
+"""
+_OLD = "title Old\nversion 5.10.0-9-amd64\nlinux /vmlinuz-5.10.0-9-amd64\noptions root=/dev/sda9\n"
+
+#: What another loader may have left.
+_LEFT: Mapping[str, Mapping[str, str]] = {
+    "grub.cfg": {"boot/grub/grub.cfg": _MENU},
+    "grub.cfg that reads entry files": {"boot/grub2/grub.cfg": "insmod blscfg\nblscfg\n"},
+    "grub.cfg on the EFI partition": {"boot/efi/EFI/old/grub.cfg": _MENU},
+    "entry files": {"boot/loader/entries/old.conf": _OLD},
+    "entry files on the EFI partition": {
+        "boot/efi/loader/loader.conf": "timeout 3\n",
+        "boot/efi/loader/entries/old.conf": _OLD,
+        "boot/efi/EFI/systemd/systemd-bootx64.efi": "image\n",
+    },
+    "unified image": {"boot/efi/EFI/Linux/old.efi": "image\n"},
+    "cmdline.txt": {"boot/firmware/cmdline.txt": "root=old\n", "boot/firmware/config.txt": ""},
+    "extlinux.conf": {"boot/extlinux/extlinux.conf": "DEFAULT old\nLABEL old\n  LINUX /old\n"},
+    "extlinux.conf of syslinux": {"boot/extlinux.conf": "DEFAULT old\nLABEL old\n  LINUX /old\n"},
+    "zipl.conf": {"etc/zipl.conf": "[defaultboot]\ndefault=old\n"},
+}
+
+
+@pytest.mark.parametrize("kind", _LEFT)
+def test_what_another_loader_left_boots_nothing(walk: Walk, kind: str) -> None:
+    """The same loader is named, or apply refuses and names both."""
+    host = walk.host
+    host.restore("pristine")
+    left = {path: text for path, text in _LEFT[kind].items() if not (host.path / path).exists()}
+    for path, text in left.items():
+        (host.path / path).parent.mkdir(parents=True, exist_ok=True)
+        (host.path / path).write_text(text)
+    pattern = re.compile(rf"^loader +.*({host.case.get('loader')})", re.MULTILINE | re.IGNORECASE)
+    said = host.lowlat("status")
+    if not pattern.search(said.out):
+        line = host.lowlat("apply", "--dry-run", *host.case.get("apply").split()).refused()
+        named = [
+            path for path in re.findall(r"/[\w./+-]+", line) if (host.path / path[1:]).exists()
+        ]
+        assert len(set(named)) > 1, (said.out, line)
+
+
+# --------------------------------------------------------- forms of a default
+
+
+def _forms(host: FieldHost) -> Iterator[str]:
+    """Numbers, ids and titles; some mean nothing."""
+    yield from ("0", "1", "99", "", "gone")
+    if host.entry_files:
+        older = boot_rules.grub_order(host.entry_files)[1]
+        yield from (older, f"{older}.conf", host.entry_files[older]["title"])
+    else:
+        top = boot_rules.grub_menu(host.config)
+        menu = next(item for item in top if item.items)
+        entry = menu.items[-1]
+        yield from (f"{menu.id}>{entry.id}", f"{menu.title}>{entry.title}", f"{menu.id}>0", "1>1")
+
+
+@pytest.mark.proof
+def test_each_form_of_the_default_stays(walk: Walk) -> None:
+    """What boots before apply also boots after it, or apply refuses."""
+    host = walk.host
+    host.restore("pristine")
+    menu = host.case.get("generated")
+    if not host.case.get("block") or (menu and "${saved_entry}" not in host.read(menu)):
+        return
+    for form in _forms(host):
+        host.restore("pristine")
+        host.set_block("saved_entry", form or None)
+        before, files = host.boots(), host.snapshot(TOPS)
+        if host.lowlat("apply").status == 0:
+            assert host.boots() == before, form
+            host.done("rollback")
+        assert host.snapshot(TOPS) == files, form
+
+
+def test_a_variable_takes_no_word_away(walk: Walk) -> None:
+    """The tuned entry keeps what runs, or apply refuses."""
+    host = walk.host
+    host.restore("pristine")
+    for path in host.path.glob("**/loader/entries/*.conf"):
+        more = re.sub(r"(?m)^(options.*)$", r"\1 $kernelopts $x ${x} a=$x", path.read_text())
+        path.write_text(more)
+    if not host.entry_files or host.lowlat("apply").status:
+        return
+    names = {_name(word) for word in plan_of(host, host.case.kernels[0])}
+    for entry in (name for name in host.entry_files if _is_ours(name, host.case.kernels[0])):
+        words = host.line(entry)
+        assert [word for word in walk.stock if word not in words and _name(word) not in names] == []
+
+
+def _is_ours(entry: str, release: str) -> bool:
+    return "lowlat-" in entry and f"-{release}-" in entry
+
+
+# ------------------------------------------------------------------ edits
+
+
+@pytest.mark.proof
+def test_each_edited_word_is_told(walk: Walk) -> None:
+    """Of each file of lowlat's that a loader reads: before the next boot status says more than it
+    did."""
+    host = walk.host
+    if "promote" not in walk.said or walk.by_hand or walk.said["promote"].status:
+        return
+    host.restore("promoted")
+    said = host.done("status")
+    for path, row in list(_tuned_rows(host)):
+        text = path.read_text()
+        for word in list(re.finditer(r"\S+", row))[1:]:
+            edited = f"{row[: word.end()]}9{row[word.end() :]}"
+            path.write_text(text.replace(row, edited))
+            assert host.lowlat("status").out != said, (path, word[0])
+        path.write_text(text)
+
+
+def _tuned_rows(host: FieldHost) -> Iterator[tuple[Path, str]]:
+    """Each row with a tuned line that is not for a trial, and its file."""
+    folders = [host.path / top for top in ("boot", "efi")]
+    for path in (path for folder in folders for path in folder.rglob("*") if path.is_file()):
+        if path.suffix in (".cfg", ".conf", ".txt"):
+            for row in path.read_text().splitlines():
+                if "lowlat.plan=" in row and "panic=30" not in row:
+                    yield path, row
+
+
+# ------------------------------------------------------------------ power cuts
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(
+    ("name", "verb"),
+    [
+        *(("rhel8-uefi", verb) for verb in ("apply", "trial", "promote", "rollback")),
+        ("ubuntu-cloud-partuuid", "trial"),
+        ("jetson-extlinux-rt", "apply"),
+        ("jetson-extlinux-rt", "rollback"),
+    ],
+)
+def test_every_cut_leaves_what_boots(
+    tmp_path: Path, cutting: Cutting, tell: Tell, name: str, verb: str
+) -> None:
+    """The stock entry boots after each cut, or the one that was promoted, and rollback restores
+    every byte."""
+    host = field_trees.build(field_trees.read(name), tmp_path / "host", cutting)
+    before, defaults = host.snapshot(TOPS), {host.boots()}
+    if verb != "apply":
+        host.done("apply")
+    if name == "rhel8-uefi" and verb in ("promote", "rollback"):
+        host.done("trial")
+        host.start(host.boots(), "boot-1")
+        host.done("boot", "record")
+        if verb == "rollback":
+            host.done("promote")
+            defaults.add(host.boots())
+    host.keep("before")
+    assert cutting.run(host, -1, verb).status == 0
+    count = calls(host)
+    defaults.add(host.boots())
+    for at in sampled(range(1, count + 1), 12):
+        host.restore("before")
+        assert cutting.run(host, at, verb).status == -9, at
+        assert host.boots() in defaults, at
+        assert host.status()["state"], at
+        host.done("rollback")
+        assert host.snapshot(TOPS) == before, at
+    tell(f"{name}, {verb}: every cut of {count} survived")
