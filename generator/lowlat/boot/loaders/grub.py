@@ -75,8 +75,8 @@ class Grub(Loader):
         behind = 1 + max((item.places[0] for item in bare.entries), default=-1)
         file, write = grub_default.setting(self._root), f"{self._config.mkconfig} -o"
         remedy = {
-            "GRUB_DEFAULT": f"GRUB_DEFAULT='{{}}' in {file}, then {write} {self._config.path}",
-            "saved_entry": self._environment.command("set", "saved_entry='{}'"),
+            "GRUB_DEFAULT": f"GRUB_DEFAULT={{}} in {file}, then {write} {self._config.path}",
+            "saved_entry": self._environment.command("set", "saved_entry={}"),
         }
         kept = self._environment.read()
         grub_default.check(bare, kept, min(places, default=behind), remedy)

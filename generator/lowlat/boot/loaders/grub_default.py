@@ -2,6 +2,7 @@
 """GRUB's default entry: the settings of grub-mkconfig that name it, and lowlat's own one."""
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Optional
 
@@ -61,7 +62,7 @@ def check(menu: Menu, kept: Mapping[str, str], place: int, remedy: Mapping[str, 
         if number is not None and number >= place:
             now = menu.find(value)
             why = f"{name}={value} counts to where lowlat's entries stand, or further"
-            how = hint.format(now.id_path if now else "ID")
+            how = hint.format(shlex.quote(now.id_path) if now else "ID")
             raise Refused(why, hint=f"name the default by its id: {how}")
 
 
