@@ -382,6 +382,14 @@ def test_each_next_step_is_one_that_is_not_refused(tmp_path: Path) -> None:
     assert "systemd does not start this system" in gen(tmp_path, "promote")
 
 
+def test_ubuntu_tries_a_line_on_a_raspberry_pi_itself(tmp_path: Path) -> None:
+    plant(tmp_path, TREES["piboot"])
+    write_tree(tmp_path, {"proc/sys/kernel/kexec_load_disabled": "0\n"})
+    assert "a Raspberry Pi starts no kernel that way" in gen(tmp_path, "apply")
+    assert gen(tmp_path, "status").startswith("applied: 'lowlat-gen promote' prints what to")
+    assert TREES["piboot"].text in gen(tmp_path, "promote")
+
+
 def test_a_line_that_boots_already_is_left_alone(tmp_path: Path) -> None:
     plant(tmp_path, TREES["extlinux"])
     stock = (tmp_path / "proc/cmdline").read_text()

@@ -40,6 +40,8 @@ class ForeignLoader:
     between: str = ""
     #: The reason why it cannot boot a line once.
     cannot_try: str = "lowlat cannot have it boot a line once"
+    #: The reason why no machine with it tries a line by kexec.
+    no_kexec: str = ""
 
     def steps(self, root: Root, words: Sequence[str], release: str, replaced: Sequence[str]) -> str:
         """The steps that are left for a person; the words replace others on the line."""

@@ -8,13 +8,14 @@ from typing import Optional
 
 from lowlat.base import files
 from lowlat.base.errors import Refused
-from lowlat.boot import decision, entry_line, kexec
+from lowlat.boot import decision, entry_line, foreign, kexec
 from lowlat.boot.disk import Disk
 from lowlat.boot.foreign import ForeignLoader
 from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.state_file import StateFile, lenient
 from lowlat.boot.transaction import Transaction
+from lowlat.host import boot_loader
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.probe.kernel import running_release
@@ -59,7 +60,8 @@ def next_steps(root: Root) -> str:
 
 def no_kexec(root: Root) -> str:
     """The reason why kexec cannot try the line of the applied plan; "" if it can."""
-    return _no_kexec(root, _menu(root, _stored(root), None))
+    loader = foreign.recognise(root, boot_loader.recognise(root))
+    return loader.no_kexec or _no_kexec(root, _menu(root, _stored(root), None))
 
 
 def _no_kexec(root: Root, menu: BootMenu) -> str:
@@ -134,7 +136,7 @@ class ByHand(Loader):
 
     def no_kexec(self, plan: Plan) -> str:
         """The reason why kexec cannot try this plan's line; "" if it can."""
-        return _no_kexec(self._root, self._menu(plan))
+        return self._loader.no_kexec or _no_kexec(self._root, self._menu(plan))
 
     def check(self) -> None:
         self._needed()
