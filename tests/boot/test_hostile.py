@@ -326,6 +326,7 @@ def test_rollback_works_where_something_else_boots_by_now(host: Host) -> None:
     before = host.config
     host.done("apply")
     host.write("boot/efi/EFI/Linux/linux.efi", "")
+    host.write("proc/cmdline", "root=/dev/vda1 ro\n")
     assert "unified kernel images" in host.lowlat("trial").refused()
     host.done("rollback")
     assert host.config == before and not (host.path / "etc/grub.d/99_lowlat").exists()

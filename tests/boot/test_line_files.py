@@ -438,7 +438,8 @@ def plant(root: Path, tree: Tree) -> None:
         **{name: text.replace("@", "") for name, text in tree.files.items()},
     }
     write_tree(root, files)
-    (root / "usr/bin/lowlat-gen").chmod(0o755)
+    for path in (root / "usr/bin/lowlat-gen", *root.glob("etc/grub.d/*")):
+        path.chmod(0o755)
     for name, text in tree.variables.items():
         path = root / VARIABLE.format(name)
         path.parent.mkdir(parents=True, exist_ok=True)
