@@ -40,6 +40,9 @@ def test_every_kernel_gets_an_entry_with_its_own_plan(host: Host) -> None:
         assert trial[: len(tuned)] == tuned
         assert "panic=30" in trial and "systemd.wants=lowlat-trial.service" in trial
     assert plan_of(host, RELEASE) != plan_of(host, OLDER)
+    for words, release in (((), RELEASE), (("--kernel", OLDER), OLDER)):
+        shown = host.lowlat("plan", "--json", *words).json()["id"]
+        assert f"lowlat.plan={shown}" in plan_of(host, release)
     assert json.loads(host.read("var/lib/lowlat/plan.json"))["kernel"] == RELEASE
 
 
@@ -295,6 +298,9 @@ def test_a_dry_rollback_tells_files_that_go_from_those_that_come_back(host: Host
     assert "would restore /etc/lowlat/boot.conf" in said
     (entry, *_) = [kernel["entry"] for kernel in host.status()["kernels"]]
     assert f"would remove the entry {entry}" in said
+    host.write("etc/grub.d/99_lowlat", "#!/bin/sh\n")
+    said = host.done("rollback", "--dry-run").splitlines()
+    assert "would keep /etc/grub.d/99_lowlat, which was edited since" in said
 
 
 def test_a_default_that_counts_beyond_the_last_entry_is_refused(host: Host) -> None:
@@ -362,7 +368,7 @@ def test_the_line_through_tuneds_plugin_leaves_the_boot_loader_alone(host: Host)
     # The effect of tuned-adm.
     host.write("etc/tuned/active_profile", "lowlat-local\n")
     host.write("etc/tuned/profile_mode", "manual\n")
-    host.done("rollback")
+    host.done_as_foreseen("rollback")
     assert host.snapshot() == before
 
 

@@ -34,7 +34,7 @@ class CpusArguments:
         "P", "plan with this profile; default: the applied plan, else " + profile.DEFAULT
     )
     planned: bool = flag(
-        "if nothing is isolated, print what a plan would isolate (always on a captured machine)"
+        "print the plan's CPUs even if this boot does not isolate them (always in a capture)"
     )
     form: str = option(
         None, "in this program's form", "list", choices=_FORMS, named="--as", dest="form"

@@ -22,7 +22,7 @@ class RenderArguments:
     format: Optional[str] = option(
         None,
         "write the form of another system, and print what that form cannot carry; for Kubernetes "
-        "the system keeps at least four CPUs, unless you choose the CPUs",
+        "the system keeps at least four CPUs, unless you choose the CPUs or a plan is applied",
         choices=tuple(FORMATS),
     )
     plan: Optional[str] = option("FILE", "render this plan, in its JSON form")
