@@ -136,8 +136,7 @@ class FieldHost(Host):
         the line; else what the loader reads."""
         case = self.case
         if case.get("generated") and "LoaderInfo" not in case.get("efi"):
-            folder = self.path / "tmp"
-            return grub_script.boot(self.config, self.environment_block, folder).path[-1]
+            return self._grub_boot().path[-1]
         if case.get("efi") and self.entry_files:
             names = ("LoaderEntryOneShot", "LoaderEntryDefault", "LoaderEntryLastBooted")
             held = {name[len("LoaderEntry") :]: self.variable(name) or "" for name in names}
@@ -172,17 +171,30 @@ class FieldHost(Host):
         return self.grub_entries[entry].lines[0].split()[0]
 
     def start(self, entry: str, boot_id: str) -> None:
-        """Imitate a boot of this entry: /proc has its line, and what was set for one boot is used
-        up."""
+        """Imitate the next boot, which is of this entry: /proc has its line, and what was set for
+        one boot is used up."""
+        self.run(entry, boot_id)
+        if self.case.get("mailbox"):
+            pi_firmware.take_flag(self)
+        if self.case.get("generated"):
+            left = self._grub_boot().left
+            for name in (name for name in self.environment_block if name not in left):
+                self.set_block(name, None)
+            for name, value in left.items():
+                self.set_block(name, value)
+        elif self.case.get("block"):
+            self.set_block("next_entry", None)
+        (self.path / _VARIABLES / f"LoaderEntryOneShot-{_LOADER}").unlink(missing_ok=True)
+
+    def _grub_boot(self) -> grub_script.Boot:
+        return grub_script.boot(self.config, self.environment_block, self.path / "tmp")
+
+    def run(self, entry: str, boot_id: str) -> None:
+        """The kernel that runs has the line of this entry."""
         words: Iterable[str] = (f'"{word}"' if " " in word else word for word in self.line(entry))
         if self.case.get("block"):
             words = (f"BOOT_IMAGE={self._image(entry)}", *words)
         self.run_line(" ".join(words), boot_id)
-        if self.case.get("mailbox"):
-            pi_firmware.take_flag(self)
-        if self.case.get("block"):
-            self.set_block("next_entry", None)
-        (self.path / _VARIABLES / f"LoaderEntryOneShot-{_LOADER}").unlink(missing_ok=True)
 
     def run_line(self, line: str, boot_id: str) -> None:
         self.write("proc/cmdline", f"{line}\n")
@@ -304,4 +316,4 @@ def _add_grub(host: FieldHost) -> None:
     made = host.chroot("grub-mkconfig", "-o", f"/{case.get('generated')}")
     assert made.status == 0, made
     if case.get("boots"):
-        host.start(case.get("boots"), "boot-0")
+        host.run(case.get("boots"), "boot-0")
