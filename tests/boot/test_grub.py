@@ -207,7 +207,7 @@ def test_a_pending_change_of_somebody_is_shown_and_refused(host: Host) -> None:
     assert "not lowlat's" in refusal(host, "apply") and "splash" in refusal(host, "apply")
     host.go_live()
     shown = host.done("apply", "--dry-run")
-    assert "+ linux /" in " ".join(shown.split()) and "quiet splash" in shown
+    assert "+ linux /boot" in " ".join(shown.split()) and "quiet splash" in shown
     assert "splash" not in host.config
     host.done("apply", "--accept-pending")
     assert "splash" in linux_lines(host.config)[entries_of(host)[RELEASE]]
@@ -258,7 +258,9 @@ def test_another_language_is_no_change_of_others(host: Host) -> None:
     german = ("chroot", host.path, "env", "LANG=de_DE.UTF-8", "grub-mkconfig")
     host.namespace.must(*german, "-o", "/boot/grub/grub.cfg")
     assert "set lang=de_DE\n" in host.config
+    host.go_live()
     before = host.snapshot()
+    assert "changes by others" not in host.done("apply", "--dry-run")
     host.done("apply")
     assert "set lang=de_DE\n" in host.config and "set lang=C" not in host.config
     host.done("rollback")

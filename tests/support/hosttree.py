@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A whole host below a folder, on which GRUB's own generator runs.
 
-/usr is this host's, under an overlay with two programs of the tests: lowlat-gen, and a stand-in for
-grub-probe, which finds no device behind a folder. All other parts of GRUB are real: grub-mkconfig,
-its scripts in /etc/grub.d, grub-editenv, grub-script-check. /boot, /etc, /var, /proc and /sys are
-plain folders. The mounts live in their own namespace and end with it. (PYTEST_DONT_REWRITE)
+/usr is this host's, under an overlay with programs of the tests: lowlat-gen, and stand-ins for
+grub-probe and grub-mkrelpath, which find no file system of its own below a folder. All other parts
+of GRUB are real: grub-mkconfig, its scripts in /etc/grub.d, grub-editenv, grub-script-check. /boot,
+/etc, /var, /proc and /sys are plain folders. The mounts live in their own namespace and end with
+it. (PYTEST_DONT_REWRITE)
 """
 
 from __future__ import annotations
@@ -172,6 +173,7 @@ class Namespace:
         for name in ("bin/grub-editenv", "bin/grub-script-check", "sbin/grub-mkconfig"):
             ours[name.replace("grub-", "grub2-")] = f'#!/bin/sh\nexec /usr/{name} "$@"\n'
         ours["sbin/grub2-probe"] = PROBE
+        ours["bin/grub-mkrelpath"] = '#!/bin/sh\nfor path; do :; done\nexec realpath -m "$path"\n'
         for path, text in ((f"up/{name}", text) for name, text in ours.items()):
             self.program("sh", "-c", 'cat >"$1" && chmod 755 "$1"', "sh", upper / path, stdin=text)
         options = f"lowerdir=/usr,upperdir={upper}/up,workdir={upper}/work"
