@@ -36,8 +36,8 @@ def release(root: Root, image: str, folder: str = "", said: str = "") -> str:
     path = image.strip("\"'")
     name = path.rpartition("/")[2]
     places = (f"{folder}{path}", f"/boot/{name}", path)
-    found = next((place for place in places if root.exists(place)), "")
-    known = (_of_file(root, found), _of_package(root, name), said, _of_running(root, name))
+    file = next((place for place in places if root.exists(place)), "")
+    known = (_of_file(root, file), _of_package(root, name), said, _of_running(root, name))
     return next(filter(None, (*known, _of_name(name))), "")
 
 
@@ -78,9 +78,9 @@ def _of_arm64(fd: int, start: bytes) -> bytes:
         return b""
     for at in range(0, bounds.HOST_FILE, _CHUNK):
         part = os.pread(fd, _CHUNK + 256, at)
-        found = _BANNER.search(part)
-        if found or not part:
-            return found[1] if found else b""
+        match = _BANNER.search(part)
+        if match or not part:
+            return match[1] if match else b""
     return b""
 
 
@@ -105,8 +105,8 @@ def _of_running(root: Root, name: str) -> str:
 
 
 def _of_name(name: str) -> str:
-    found: Optional[re.Match[str]] = _VERSION.search(re.sub(r"\.efi(\.signed)?$", "", name))
-    return _checked(found[1]) if found else ""
+    match: Optional[re.Match[str]] = _VERSION.search(re.sub(r"\.efi(\.signed)?$", "", name))
+    return _checked(match[1]) if match else ""
 
 
 def _checked(text: str) -> str:
