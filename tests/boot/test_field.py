@@ -5,6 +5,7 @@ The gate has the few that are made quickly; the others are a proof."""
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -142,6 +143,15 @@ def test_a_dry_run_tells_what_apply_does(walk: Walk) -> None:
     assert ("no boot entry" in dry.out) == ("no boot entry" in done.out)
     words = [word for word in re.findall(r"\S+=\S+", done.out) if "lowlat.plan=" in done.out]
     assert [word for word in words if word not in dry.out] == []
+
+
+def test_a_dry_run_lists_every_file(walk: Walk) -> None:
+    dry = walk.said[f"apply --dry-run {walk.host.case.get('apply')}"]
+    before, after = walk.files["pristine"], walk.files[walk.apply]
+    changed = [path for path in after if after[path] != before.get(path)]
+    files = {f"/{path}" for path in changed if not stat.S_ISDIR(after[path][0])}
+    told = set(re.findall(r"^would (?:add|change|generate) (/\S+)", dry.out, re.MULTILINE))
+    assert files == told
 
 
 def test_apply_leads_on(walk: Walk) -> None:
