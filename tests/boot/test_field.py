@@ -333,14 +333,11 @@ def test_each_edited_word_is_told(walk: Walk, rows: str) -> None:
     said, silent = host.done("status"), []
     for path in _files_of_the_loader(host):
         text = path.read_text()
-        ours = (
-            text[text.find("### BEGIN /etc/grub.d/99_lowlat") :]
-            if path.name == "grub.cfg"
-            else text
-        )
-        for row in re.findall(rf"^\s*(?:{rows}).*$", ours, re.MULTILINE):
-            if "panic=30" not in row:
-                silent += [word for word in _edited(path, row) if host.lowlat("status").out == said]
+        begin = text.find("### BEGIN /etc/grub.d/99_lowlat") if path.name == "grub.cfg" else 0
+        for row in re.finditer(rf"^[ \t]*(?:{rows}).*$", text[begin:], re.MULTILINE):
+            if "panic=30" not in row[0]:
+                words = _edited(path, begin + row.start(), row[0])
+                silent += [word for word in words if host.lowlat("status").out == said]
         path.write_text(text)
     assert silent == []
 
@@ -352,11 +349,12 @@ def _files_of_the_loader(host: FieldHost) -> list[Path]:
             and "lowlat-" in path.name]  # fmt: skip
 
 
-def _edited(path: Path, row: str) -> Iterator[str]:
+def _edited(path: Path, at: int, row: str) -> Iterator[str]:
     """The words of a row after the first, each when the file has it with one more sign."""
     text = path.read_text()
     for word in list(re.finditer(r"\S+", row))[1:]:
-        path.write_text(text.replace(row, f"{row[: word.end()]}9{row[word.end() :]}"))
+        end = at + word.end()
+        path.write_text(f"{text[:end]}9{text[end:]}")
         yield word[0]
     path.write_text(text)
 

@@ -43,7 +43,7 @@ def applied_entry(root: Root, release: Optional[str]) -> tuple[Loader, BootMenu,
 
 
 def edited(entry: BootEntry) -> str:
-    return f"{entry.id}: somebody changed its line since lowlat wrote it"
+    return f"{entry.id}: somebody changed it since lowlat wrote it"
 
 
 def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:

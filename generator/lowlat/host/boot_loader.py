@@ -107,10 +107,9 @@ def _by_firmware(root: Root) -> Optional[BootLoader]:
     path = firmware.current_program(root).lower()
     if path.startswith("/efi/linux/"):
         return BootLoader(UNIFIED_IMAGES, "", "BootCurrent")
-    folder, _, name = path.rpartition("/")
-    if name.startswith(("grub", "shim")):
-        own = [each for each in _grub(root) if each.folder.lower().endswith(folder)]
-        return own[0] if len(own) == 1 else None
+    if path.rpartition("/")[2].startswith(("grub", "shim")):
+        found = tuple(_grub(root))
+        return found[0] if len(found) == 1 else None
     return None
 
 
@@ -150,11 +149,13 @@ def _grub(root: Root) -> Iterator[BootLoader]:
             yield BootLoader(_kind_of(root, path), folder, path)
 
 
-def _esp_folders(root: Root) -> Iterator[str]:
-    for esp in ESPS:
-        for name in root.names(f"{esp}/EFI"):
-            if root.exists(f"{esp}/EFI/{name}/grub.cfg"):
-                yield f"{esp}/EFI/{name}"
+def _esp_folders(root: Root) -> list[str]:
+    """The folders with a grub.cfg on the EFI partition; where the firmware started a program in
+    one of them, that one."""
+    names = (f"{esp}/EFI/{name}" for esp in ESPS for name in root.names(f"{esp}/EFI"))
+    there = [folder for folder in names if root.exists(f"{folder}/grub.cfg")]
+    started = firmware.current_program(root).lower().rpartition("/")[0]
+    return [each for each in there if started and each.lower().endswith(started)] or there
 
 
 def _leads_on(root: Root, folder: str) -> bool:

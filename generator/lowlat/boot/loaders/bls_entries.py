@@ -92,7 +92,10 @@ def entry(snippet: Snippet, known: Mapping[str, str]) -> BootEntry:
     words = filled(snippet.options, known)
     trial = snippet.ours and snippet.name.endswith("-trial")
     release = snippet.release if snippet.ours or snippet.stock else ""
-    return BootEntry(snippet.name, release, words, snippet.ours, trial)
+    files = [*snippet.values("linux"), *snippet.values("efi")]
+    for initrd in snippet.values("initrd"):
+        files += filled(initrd, known)
+    return BootEntry(snippet.name, release, words, snippet.ours, trial, files=tuple(files))
 
 
 def filled(text: str, known: Mapping[str, str]) -> tuple[str, ...]:

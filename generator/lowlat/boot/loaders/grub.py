@@ -216,7 +216,8 @@ def _entry(root: Root, item: GrubEntry, menu: Menu) -> BootEntry:
     words, unfilled = (grub_words.passed(line, each) for each in (menu.variables, {}))
     trial = ours and item.id.endswith(entry_line.trial_id(""))
     foreign = item.script != "10_linux" or not grub_entries.is_stock(item.id)
-    return BootEntry(item.id_path, release, words, ours, trial, foreign, unfilled)
+    files = (item.image, *grub_words.passed(item.initrd, menu.variables))
+    return BootEntry(item.id_path, release, words, ours, trial, foreign, unfilled, files)
 
 
 def _without_ours(text: str) -> str:

@@ -15,7 +15,7 @@ _FUNCTION = re.compile(r"\s*function\s+\S+\s*\{\s*$")
 _SECTION = re.compile(r"### (?:BEGIN \S*/(\S+)|END \S+) ###$")
 CLOSE = re.compile(r"\s*\}\s*$")
 LINUX = re.compile(r"(\s*linux(?:efi|16)?\s+)(\S.*?)\s*$")
-_INITRD = re.compile(r"\s*initrd(?:efi|16)?\s")
+_INITRD = re.compile(r"(\s*initrd(?:efi|16)?\s+)(\S.*?)\s*$")
 _SET = re.compile(r"\s*set (\w+)=(\"[^\"]*\"|'[^']*'|\S*)\s*$")
 _DEFAULT = re.compile(r"\s*(?:set )?default=(\"[^\"]*\"|'[^']*'|\S*)\s*$")
 
@@ -63,15 +63,17 @@ def _entries(text: str) -> Iterator[GrubEntry]:
             if kind == "menuentry":
                 open_now = [level for level in (*stack, top) if level is not None]
                 ids, titles, places = zip(*open_now)
-                line = next(_lines(with_initrd(rows)), "")
-                yield GrubEntry(ids, places, titles, script, line, tuple(_lines(rows)))
+                kept = with_initrd(rows)
+                line, initrd = (next(_lines(kept, each), "") for each in (LINUX, _INITRD))
+                lines = tuple(_lines(rows, LINUX))
+                yield GrubEntry(ids, places, titles, script, line, lines, initrd)
             kind = "submenu"
         else:
             rows.append(row)
 
 
-def _lines(rows: Sequence[str]) -> Iterator[str]:
-    return (found[2] for found in map(LINUX.match, rows) if found)
+def _lines(rows: Sequence[str], command: re.Pattern[str]) -> Iterator[str]:
+    return (found[2] for found in map(command.match, rows) if found)
 
 
 def with_initrd(rows: Sequence[str]) -> list[str]:

@@ -69,7 +69,7 @@ def submenu(
     first = next((stock for stock in stocks if stock.release == release), stocks[0])
     rows = [
         "submenu 'lowlat: tuned for low latency' --id " + SUBMENU + " {",
-        *_entry(first, "stock", entry_line.STOCK, _without_place),
+        *_entry(first.once(), "stock", entry_line.STOCK, _without_place),
     ]
     for extra in ((), trial):
         for stock, plan in planned:

@@ -19,7 +19,7 @@ _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 class GrubEntry:
     """One menu entry: ``path`` are the ids and ``places`` the numbers that lead to it from the top,
     ``titles`` the texts in the menu; ``script`` of /etc/grub.d wrote it; ``lines`` are all its
-    linux lines, the image first, and ``line`` is the one that boots it with its initrd."""
+    linux lines, the image first, and ``line`` is the one that boots it with its ``initrd``."""
 
     path: tuple[str, ...]
     places: tuple[int, ...]
@@ -27,6 +27,7 @@ class GrubEntry:
     script: str = ""
     line: str = ""
     lines: tuple[str, ...] = ()
+    initrd: str = ""
 
     @property
     def image(self) -> str:

@@ -22,7 +22,8 @@ class BootEntry:
     """A boot entry: ``name`` is the loader's name for it, ``words`` its kernel parameters with the
     loader's variables filled in; ``ours`` marks lowlat's entries, ``trial`` those for one try,
     ``foreign`` those that no tuned entry is made from: a person's, another system's, for rescue.
-    ``unfilled`` are the words without the variables' values, where that differs."""
+    ``unfilled`` are the words without the variables' values, where that differs; ``files`` the
+    kernel and its initramfs images."""
 
     name: str
     release: str
@@ -31,6 +32,7 @@ class BootEntry:
     trial: bool = False
     foreign: bool = False
     unfilled: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -59,23 +61,25 @@ class BootMenu:
         return next((entry for entry in self.stocks() if entry.release == release), None)
 
     def edited(self) -> Iterator[BootEntry]:
-        """The lowlat entries whose line somebody changed."""
+        """The lowlat entries that somebody changed."""
         return (entry for entry in self.entries if self.is_edited(entry))
 
     def is_edited(self, entry: BootEntry) -> bool:
-        """Whether somebody changed the line of this lowlat entry. The id holds a hash of the line;
-        a trial entry has the line of the entry that it tries, and the parameters of a trial."""
+        """Whether somebody changed the line of this lowlat entry, or its files, which are those of
+        the stock entry. The id holds a hash of the line; a trial entry has the line of the entry
+        that it tries, and the parameters of a trial."""
         if entry.id == entry_line.STOCK:
             stock = self.stock(entry.release)
-            return stock is None or entry.words != stock.words
+            return stock is None or (entry.words, entry.files) != (stock.words, stock.files)
         if not entry.ours:
             return False
         if not entry.trial:
-            words = entry.unfilled or entry.words
-            made = entry_line.entry_id(entry_line.release_of(entry.id), words)
-            return not entry.id.endswith(made)
+            release = entry_line.release_of(entry.id)
+            made = entry_line.entry_id(release, entry.unfilled or entry.words)
+            stock = self.stock(release)
+            return not entry.id.endswith(made) or bool(stock and stock.files != entry.files)
         tried = self.by_id(entry.id[: -len(entry_line.trial_id(""))])
-        if tried is None or self.is_edited(tried):
+        if tried is None or self.is_edited(tried) or tried.files != entry.files:
             return True
         return not entry_line.is_trial_of(entry.words, tried.words)
 
