@@ -360,7 +360,7 @@ def _edited(path: Path, at: int, row: str) -> Iterator[str]:
 
 
 @pytest.mark.proof
-def test_each_edited_file_is_told(walk: Walk) -> None:
+def test_each_edited_and_each_removed_file_is_told(walk: Walk) -> None:
     host, before = walk.host, walk.files["pristine"]
     if walk.said[walk.apply].status:
         return
@@ -370,6 +370,8 @@ def test_each_edited_file_is_told(walk: Walk) -> None:
         if path.is_file():
             text = path.read_text()
             path.write_text(f"{text}\nedited\n")
+            assert host.lowlat("status").out != said, path
+            path.unlink()
             assert host.lowlat("status").out != said, path
             path.write_text(text)
 

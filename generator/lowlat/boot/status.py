@@ -125,6 +125,8 @@ def read(root: Root) -> Status:
     name, boot, notes = _loader(root)
     edited = tuple(transaction.edited(disk, journal))
     notes += [f"{path} was edited since lowlat wrote it" for path in edited]
+    lost = transaction.gone(disk, journal) if decision else []
+    notes += [f"{path} is gone: 'lowlat-gen apply' writes it again" for path in lost]
     notes += [promote.edited(entry) for entry in boot.edited()]
     if running.trial and known.failed:
         notes.append(f"this trial does not count: {known.failed}")

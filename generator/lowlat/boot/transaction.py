@@ -159,9 +159,20 @@ def edited(disk: Disk, journal: Journal) -> list[str]:
     return [path for path, entry in known if _edited(path, entry, disk.get(path))]
 
 
+def gone(disk: Disk, journal: Journal) -> list[str]:
+    """The files that lowlat wrote last and that are not there any more."""
+    nothing = digest(None)
+    written = (path for path, entry in journal.entries.items() if entry.ours[-1:] != (nothing,))
+    return [path for path in written if disk.get(path) is None and not _is_plan(path)]
+
+
 def _edited(path: str, entry: JournalEntry, now: Optional[FileSnapshot]) -> bool:
+    return not _is_plan(path) and entry.edited(now)
+
+
+def _is_plan(path: str) -> bool:
     """Plans of kernels do not count: only lowlat and its hooks write them, without the journal."""
-    return not path.startswith(f"{PLANS}/") and entry.edited(now)
+    return path.startswith(f"{PLANS}/")
 
 
 def roll_back(disk: Disk, journal: Journal) -> list[str]:
