@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from support import debs
+from support.debs import Unpacked
+from support.grub_emu import GrubEmu
 from support.grub_script import Boot, boot
 from support.hosttree import NEEDS, RELEASE, STOCK, Host, entries_of
 
@@ -106,6 +109,50 @@ def _boots(host: Host, kept: dict[str, str], folder: Path, times: int) -> list[B
     return found
 
 
+_STORED = (
+    ("saved_entry", "1>0"),
+    ("initrdfail", "1"),
+    ("initrdfail", "2"),
+    ("prev_entry", "lowlat>{entry}-trial"),
+    ("prev_saved_entry", "lowlat>{entry}"),
+    ("recordfail", "1"),
+    ("boot_once", "true"),
+    ("boot_counter", "0"),
+    ("boot_indeterminate", "1"),
+    ("menu_show_once", "1"),
+)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("packages", [debs.GRUB_2_12, debs.GRUB_2_14], ids=["2.12", "2.14"])
+def test_the_script_boots_what_grub_itself_boots(
+    cloud: Host, tmp_path: Path, packages: Unpacked
+) -> None:
+    """So the shell, which runs the script in the test below, is right about GRUB."""
+    grub = GrubEmu(packages, tmp_path)
+    cloud.done("apply")
+    entry = entries_of(cloud)[RELEASE]
+    for name, value in _STORED:
+        for next_entry in ("", f"lowlat>{entry}-trial"):
+            edit = ("grub-editenv", "/boot/grub/grubenv")
+            cloud.chroot(*edit, "create")
+            cloud.chroot(*edit, "set", f"{name}={value.format(entry=entry)}")
+            if next_entry:
+                cloud.chroot(*edit, "set", f"next_entry={next_entry}")
+            block = (cloud.path / "boot/grub/grubenv").read_bytes()
+            expected = [each.path for each in _boots(cloud, cloud.environment(), tmp_path, 4)]
+            booted = grub.boots(cloud.config, block, 4)
+            titles = {path: _titles(cloud.config, path) for path in expected}
+            assert booted == [titles[path] for path in expected], (name, next_entry)
+
+
+def _titles(config: str, path: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts in the menu of the submenus and of the entry that these ids lead to."""
+    rows = [row for row in config.splitlines() if row.endswith("{")]
+    own = [next(row for row in rows if row.split()[-2].strip("'") == ident) for ident in path]
+    return tuple(row.split("'")[1] for row in own)
+
+
 def test_a_trial_boots_once_whatever_others_store(cloud: Host, tmp_path: Path) -> None:
     before = cloud.config
     first = boot(cloud.config, {}, tmp_path)
@@ -115,18 +162,8 @@ def test_a_trial_boots_once_whatever_others_store(cloud: Host, tmp_path: Path) -
     cloud.done("apply")
     entry = entries_of(cloud)[RELEASE]
     refused = set()
-    for name, value in (
-        ("saved_entry", "1>0"),
-        ("initrdfail", "1"),
-        ("initrdfail", "2"),
-        ("prev_entry", f"lowlat>{entry}-trial"),
-        ("prev_saved_entry", f"lowlat>{entry}"),
-        ("recordfail", "1"),
-        ("boot_once", "true"),
-        ("boot_counter", "0"),
-        ("boot_indeterminate", "1"),
-        ("menu_show_once", "1"),
-    ):
+    for name, stored in _STORED:
+        value = stored.format(entry=entry)
         edit = ("grub-editenv", "/boot/grub/grubenv")
         cloud.chroot(*edit, "create")
         cloud.chroot(*edit, "set", f"{name}={value}")

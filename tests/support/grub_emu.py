@@ -29,8 +29,7 @@ class GrubEmu:
         stub = ["cc", "-shared", f"-Wl,-soname,{_STUB}", "-o", str(folder / _STUB), "-x", "c"]
         subprocess.run([*stub, "/dev/null"], check=True, timeout=GUARD_S)
         loader = [str(libraries / "ld-linux-x86-64.so.2"), "--library-path"]
-        program = [str(tree / "usr/bin/grub-emu"), "-r", "host", "-d", str(self._folder)]
-        self._argv = [*loader, f"{libraries}:{folder}", *program]
+        self._argv = [*loader, f"{libraries}:{folder}", str(tree / "usr/bin/grub-emu")]
 
     def boot(self, config: str) -> tuple[str, ...]:
         """The titles of the submenus and of the entry that GRUB boots with this grub.cfg. The
@@ -43,10 +42,28 @@ class GrubEmu:
         said = self._run(show + "".join(f"show {line}\n" for line in lines) + "halt\n")
         return [re.findall(r"\[(.*)\]\n", part) for part in said.split("END")[:-1]]
 
+    def boots(self, config: str, block: bytes, times: int) -> list[tuple[str, ...]]:
+        """So many boots from a disk, in whose environment block GRUB itself stores: what boot()
+        returns for each. Entries halt instead of what loads a kernel."""
+        files, disk = self._folder / "disk", self._folder / "disk.img"
+        (files / "boot/grub").mkdir(parents=True, exist_ok=True)
+        (files / "boot/grub/grub.cfg").write_text(_halting(config))
+        (files / "boot/grub/grubenv").write_bytes(block)
+        with disk.open("wb") as image:
+            image.truncate(8 << 20)
+        mke2fs = ["mke2fs", "-q", "-F", "-d", str(files), str(disk)]
+        subprocess.run(mke2fs, check=True, capture_output=True, timeout=GUARD_S)
+        (self._folder / "map").write_text(f"(hd0) {disk}\n")
+        from_disk = ["-r", "hd0", "-d", "/boot/grub", "-m", str(self._folder / "map")]
+        return [tuple(_BOOTING.findall(self._start(from_disk))) for _ in range(times)]
+
     def _run(self, config: str) -> str:
         (self._folder / "grub.cfg").write_text(config)
+        return self._start(["-r", "host", "-d", str(self._folder)])
+
+    def _start(self, options: Sequence[str]) -> str:
         done = subprocess.run(
-            self._argv,
+            [*self._argv, *options],
             input="\n" * 9,  # GRUB waits for a key before it ends
             capture_output=True,
             text=True,
@@ -54,3 +71,18 @@ class GrubEmu:
             env={"TERM": "dumb"},
         )
         return _COLOURS.sub("", done.stdout).replace("\r", "")
+
+
+def _halting(config: str) -> str:
+    """The configuration, which shows no menu, and each entry of which ends GRUB after all that it
+    stores."""
+    rows: list[str] = []
+    open_now: list[bool] = []
+    for row in config.splitlines():
+        if re.match(r"\s*(menuentry|submenu|function)\s.*\{\s*$", row):
+            open_now.append(row.lstrip().startswith("menuentry"))
+        elif re.match(r"\s*\}\s*$", row) and open_now.pop():
+            rows.append("halt")
+        row = re.sub(r"^\s*(linux|initrd)\s.*", "true", row)
+        rows.append(re.sub(r"set timeout=\S+", "set timeout=0", row))
+    return "\n".join((*rows, ""))
