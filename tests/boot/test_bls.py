@@ -251,7 +251,7 @@ def test_a_line_with_quotes_is_tried_and_a_change_of_it_is_told(
             words[at : at + 1] = ["other=1"]
             each.write_text("".join((*rows[:-1], " ".join(words) + "\n")))
         status = host.status()
-        told = {note.partition(":")[0] for note in status["notes"] if "changed its line" in note}
+        told = {note.partition(":")[0] for note in status["notes"] if "somebody changed it" in note}
         assert told == {each.stem for each in good}
         assert not any(kernel["tried"] for kernel in status["kernels"])
         assert status["state"] != "promoted"

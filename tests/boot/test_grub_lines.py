@@ -93,7 +93,7 @@ def test_a_line_with_quotes_is_tried_and_a_change_of_it_is_told(hard: Host) -> N
     for at in range(longest + 1):
         hard.write("boot/grub/grub.cfg", before + mark + re.sub("\tlinux\t.*", _edit(at), ours))
         status = hard.status()
-        told = {note.partition(":")[0] for note in status["notes"] if "changed its line" in note}
+        told = {note.partition(":")[0] for note in status["notes"] if "somebody changed it" in note}
         changed = [
             ident for ident in idents if _raw_lines(hard.config)[ident] != _raw_lines(good)[ident]
         ]
