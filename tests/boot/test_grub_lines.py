@@ -105,8 +105,18 @@ def test_a_line_with_quotes_is_tried_and_a_change_of_it_is_told(hard: Host) -> N
     assert f"{entry} (tuned, changed since lowlat wrote it, Linux {RELEASE})" in said
     for verb in ("trial", "promote"):
         assert "('lowlat-gen apply' writes it again)" in refusal(hard, verb)
-    hard.done("apply")
+    assert "unchanged" not in hard.done("apply")
     assert hard.config == good and hard.status()["state"] == "promoted"
+
+    # The initramfs of each entry, and a file of lowlat's.
+    missing = before + mark + ours.replace("\tinitrd\t/boot/", "\tinitrd\t/boot/no-")
+    hard.write("boot/grub/grub.cfg", missing)
+    assert len([note for note in hard.status()["notes"] if "somebody changed it" in note]) == 5
+    assert "unchanged" not in hard.done("apply") and hard.config == good
+    (hard.path / "etc/grub.d/99_lowlat").unlink()
+    assert "/etc/grub.d/99_lowlat is gone: 'lowlat-gen apply' writes it again" in str(hard.status())
+    assert "unchanged" not in hard.done("apply") and hard.config == good
+    assert "unchanged" in hard.done("apply")
 
 
 def test_entries_of_others_for_the_same_kernel_change_nothing(host: Host) -> None:

@@ -15,7 +15,7 @@ from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders import by_hand, detect
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.interface import BootMenu, Loader, Unwritable
-from lowlat.boot.transaction import LOCK, Transaction, edited, edited_since
+from lowlat.boot.transaction import LOCK, Transaction, edited, edited_since, gone
 from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.model.machine import Machine
@@ -138,10 +138,14 @@ def _warnings(plans: Sequence[Plan]) -> Iterator[str]:
 
 
 def is_in_place(proposal: Proposal, boot: BootMenu, root: Root) -> bool:
-    """Whether the whole proposal is applied already."""
+    """Whether the whole proposal is applied already, and nobody changed an entry or removed a file
+    since."""
     if not decisions.is_stored(proposal.decision, proposal.plans, root):
         return False
     if root.read(store.PLAN) != proposal.plan.text().strip():
+        return False
+    disk = Disk(root)
+    if any(boot.edited()) or gone(disk, journals.read(disk)):
         return False
     words = {word for entry in boot.tuned() for word in entry.words}
     entries = all(words.issuperset(plan.words) for plan in proposal.plans)

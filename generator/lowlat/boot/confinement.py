@@ -63,8 +63,9 @@ def _confine() -> None:
 
 
 def _copy_devices(source: Path, target: Path) -> None:
-    """Folders, links, and nodes of block devices that can be opened for reading only: they belong
-    to nobody, who the program is not, and it has no capability to override that."""
+    """Folders, links, and nodes of block devices that can be opened for reading only. The nodes
+    belong to the user "nobody". The program runs as root without capabilities, so that their mode
+    holds for it."""
     for path in source.iterdir():
         held, copy = path.lstat(), target / path.name
         if path.is_symlink():

@@ -4,12 +4,13 @@ boot files, then the firmware's current boot entry, then the loaders' files. Fil
 loader left boot nothing: where several loaders have files, the running line decides."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.host import firmware
 from lowlat.host.root import Root
+from lowlat.model import cmdline
 
 GRUB = "grub"
 GRUB_BLS = "grub-bls"
@@ -51,8 +52,7 @@ class BootLoader:
 
 def recognise(root: Root) -> Optional[BootLoader]:
     """What boots this system; None if nothing shows it, or if several loaders may."""
-    found = candidates(root)
-    return found[0] if len(found) == 1 else None
+    return _only(candidates(root))
 
 
 def candidates(root: Root) -> tuple[BootLoader, ...]:
@@ -95,11 +95,9 @@ def _manager(root: Root) -> Optional[BootLoader]:
 def _by_variable(root: Root) -> Optional[BootLoader]:
     """The loader that names itself (https://systemd.io/BOOT_LOADER_INTERFACE)."""
     name = (firmware.loader_variable(root, "LoaderInfo") or "").partition(" ")[0]
-    source = "LoaderInfo"
     if name == "GRUB":
-        found = tuple(_grub(root))
-        return found[0] if len(found) == 1 else None
-    return BootLoader(name, "", source) if name else None
+        return _only(_grub(root))
+    return BootLoader(name, "", "LoaderInfo") if name else None
 
 
 def _by_firmware(root: Root) -> Optional[BootLoader]:
@@ -107,10 +105,13 @@ def _by_firmware(root: Root) -> Optional[BootLoader]:
     path = firmware.current_program(root).lower()
     if path.startswith("/efi/linux/"):
         return BootLoader(UNIFIED_IMAGES, "", "BootCurrent")
-    if path.rpartition("/")[2].startswith(("grub", "shim")):
-        found = tuple(_grub(root))
-        return found[0] if len(found) == 1 else None
-    return None
+    started_grub = path.rpartition("/")[2].startswith(("grub", "shim"))
+    return _only(_grub(root)) if started_grub else None
+
+
+def _only(found: Iterable[BootLoader]) -> Optional[BootLoader]:
+    there = tuple(found)
+    return there[0] if len(there) == 1 else None
 
 
 def _by_files(root: Root) -> Iterator[BootLoader]:
@@ -124,10 +125,10 @@ def _by_files(root: Root) -> Iterator[BootLoader]:
     ):
         if root.exists(path):
             yield BootLoader(kind, path.rpartition("/")[0], path)
-    firmware_folder = raspberry_pi_folder(root)
-    if firmware_folder:
-        kind = RASPBERRY_PI if root.exists(f"{firmware_folder}/cmdline.txt") else PIBOOT
-        yield BootLoader(kind, firmware_folder, f"{firmware_folder}/config.txt")
+    pi = raspberry_pi_folder(root)
+    if pi:
+        kind = RASPBERRY_PI if root.exists(f"{pi}/cmdline.txt") else PIBOOT
+        yield BootLoader(kind, pi, f"{pi}/config.txt")
     for esp in ESPS:
         if any(name.endswith(".efi") for name in root.names(f"{esp}/EFI/Linux")):
             yield BootLoader(UNIFIED_IMAGES, f"{esp}/EFI/Linux", f"{esp}/EFI/Linux")
@@ -179,16 +180,16 @@ def _fits(root: Root, loader: BootLoader) -> bool:
     path on it (grub-core/loader/*/linux.c), syslinux the name in its configuration, and others put
     nothing. A line of lowlat's own may have come by kexec."""
     line = root.read("/proc/cmdline") or ""
-    image = re.search(r"(?:^|\s)BOOT_IMAGE=(\S+)", line)
-    if not line or (image is None and "lowlat.plan=" in line):
+    image = next(iter(cmdline.values(line, "BOOT_IMAGE")), "")
+    if not line or (not image and cmdline.marker(line)):
         return True
     if loader.kind in (GRUB, GRUB_BLS, PHOTON):
-        return image is not None and image[1].startswith(("/", "("))
+        return image.startswith(("/", "("))
     if loader.kind == EXTLINUX:
-        return image is None or root.exists("/boot/extlinux/ldlinux.sys")
+        return not image or root.exists("/boot/extlinux/ldlinux.sys")
     if loader.kind == ZIPL:
-        return image is None or image[1].isdecimal()
-    return (image is not None) is (loader.kind == ALPINE_EXTLINUX)
+        return not image or image.isdecimal()
+    return bool(image) is (loader.kind == ALPINE_EXTLINUX)
 
 
 def systemd_boot_ran(root: Root) -> bool:

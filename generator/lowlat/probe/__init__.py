@@ -52,6 +52,7 @@ def probe(root: Root) -> Machine:
     examples = [cpus.boot, *(kind.cpus.first for kind in core_types if cpus.boot not in kind.cpus)]
     processor = platform.parse_processor(cpuinfo)
     rows = devices.read_interrupts(root)
+    loader = boot_loader.recognise(root)
     return Machine(
         arch=arch,
         cpus=cpus,
@@ -65,7 +66,7 @@ def probe(root: Root) -> Machine:
         power=platform.read_power(root, cpus.boot, examples),
         kernel=kernel.read_running(root),
         cmdline=root.read("/proc/cmdline"),
-        boot_loader=getattr(boot_loader.recognise(root), "kind", None),
+        boot_loader=loader.kind if loader else None,
         interrupts=rows,
         managers=daemons.read_managers(root),
         devices=devices.read_devices(root, cpus.online, rows),
