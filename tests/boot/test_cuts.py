@@ -2,8 +2,8 @@
 """Power cuts, first layer: a verb, or a program that the verb started, dies in a call that writes.
 The resulting disk boots the stock entries, and rollback restores every byte.
 
-Without LOWLAT_CUTS=1 a verb with many calls is cut in a sample of them: in every 16th that
-changes a name and in every 48th of all.
+Without LOWLAT_CUTS=1 a verb with many calls is cut in a sample of them: in every 32nd that
+changes a name and in every 96th of all.
 """
 
 from __future__ import annotations

@@ -41,21 +41,19 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("value", HOSTILE)
 @pytest.mark.parametrize("name", ["skew_tick", "rcu_nocbs", "preempt"])
-def test_a_hostile_value_never_reaches_a_line(host: Host, name: str, value: str) -> None:
-    refusal(host, "apply", "--enable", f"{name}={value}")
+def test_a_hostile_value_never_reaches_a_line(host: Host, name: str) -> None:
+    for value in HOSTILE:
+        refusal(host, "apply", "--enable", f"{name}={value}")
 
 
-@pytest.mark.parametrize("value", HOSTILE)
-def test_nor_from_a_users_profile(host: Host, value: str) -> None:
-    text = f"[main]\nparent = lowlat\nsummary = mine\n[settings]\nskew_tick = {value}\n"
-    host.write("etc/lowlat/profiles/mine/lowlat.conf", text)
-    if "\n" in value:
-        # In this file the second line is another setting, with an unknown name.
-        assert "init" in refusal(host, "apply", "--profile", "mine")
-    else:
-        refusal(host, "apply", "--profile", "mine")
+def test_nor_from_a_users_profile(host: Host) -> None:
+    for value in HOSTILE:
+        text = f"[main]\nparent = lowlat\nsummary = mine\n[settings]\nskew_tick = {value}\n"
+        host.write("etc/lowlat/profiles/mine/lowlat.conf", text)
+        said = refusal(host, "apply", "--profile", "mine")
+        # In this file a second line is another setting, with an unknown name.
+        assert "\n" not in value or "init" in said
 
 
 @pytest.mark.security
@@ -127,7 +125,7 @@ def test_no_hook_runs_a_program_that_a_user_can_replace(host: Host, weak: str) -
 
 @pytest.mark.parametrize(
     "value",
-    [*HOSTILE[1:6:2], *(pytest.param(it, marks=pytest.mark.proof) for it in HOSTILE[0:6:2])],
+    [HOSTILE[5], *(pytest.param(value, marks=pytest.mark.proof) for value in HOSTILE[:5])],
 )
 def test_nor_from_a_stored_plan_or_decision(host: Host, value: str) -> None:
     host.done("apply")

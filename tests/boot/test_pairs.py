@@ -304,11 +304,11 @@ def check_in_the_middle(stage: PairStage, folder: Path, first: str, second: Act)
     ("first", "second"),
     [
         ("rollback", kernel_with_grub),
-        ("promote", kernel_with_grub),
-        ("apply --isolate 3", ROLLBACK),
-        ("rollback", OTHER),
+        pytest.param("promote", kernel_with_grub, marks=_FULL),
+        pytest.param("apply --isolate 3", ROLLBACK, marks=_FULL),
+        pytest.param("rollback", OTHER, marks=_FULL),
         ("trial", OTHER),
-        ("promote", ROLLBACK),
+        pytest.param("promote", ROLLBACK, marks=_FULL),
     ],
 )
 def test_another_act_with_grub_comes_while_a_verb_works(
@@ -320,7 +320,10 @@ def test_another_act_with_grub_comes_while_a_verb_works(
 
 @pytest.mark.slow
 @NEEDS_CC
-@pytest.mark.parametrize("first", ["rollback", "promote", "apply --isolate 3"])
+@pytest.mark.parametrize(
+    "first",
+    ["rollback", *(pytest.param(it, marks=_FULL) for it in ("promote", "apply --isolate 3"))],
+)
 def test_a_kernel_with_an_entry_file_comes_while_a_verb_works(
     fedora: Host, tmp_path: Path, first: str
 ) -> None:

@@ -33,7 +33,7 @@ from support.powercut import (
 _TOOLS = ("mke2fs", "e2fsck", "debugfs")
 
 #: The number of states per verb that are checked without LOWLAT_CUTS=1.
-_MOST = 3
+_MOST = 2
 
 
 def _loop_mounts() -> bool:

@@ -173,6 +173,7 @@ def test_a_lower_limit_of_files_is_kept(bench: Bench) -> None:
     assert int(done.run["oslat"]["output"]) * 512 == 8 << 20
 
 
+@pytest.mark.proof
 def test_a_program_that_cannot_be_killed_costs_no_run(bench: Bench) -> None:
     """A tracer that does not wait for the process keeps it from ending, as a broken disk would."""
     bench.env["HOME"] = str(bench.folder)

@@ -23,7 +23,7 @@ pytestmark = [needs_two_cpus, pytest.mark.security]
 
 Tell = Callable[[str], None]
 
-_MOST = 3
+_MOST = 2
 _FAULTS = sample(["EIO", "ENOSPC"], "EINTR", "EROFS")
 
 

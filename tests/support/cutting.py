@@ -18,7 +18,7 @@ Tell = Callable[[str], None]
 _KEPT = ("boot", "etc", "var", "proc", "sys/firmware")
 
 #: The distances between the cuts of a sample: among calls that change names, and among all calls.
-_NEAR, _FAR = 16, 48
+_NEAR, _FAR = 32, 96
 
 #: A verb with this many calls or fewer is cut in each of them.
 _FEW = 16
