@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support import debs
+from support import debs, initrdfail
 from support.debs import Unpacked
 from support.grub_emu import GrubEmu
 from support.grub_script import Boot, boot
@@ -16,55 +16,6 @@ from support.hosttree import NEEDS, RELEASE, STOCK, Host, entries_of
 
 pytest_plugins = ["support.hosttree"]
 pytestmark = NEEDS
-
-#: 00_header of Ubuntu's cloud images, before next_entry is read.
-_BEFORE = r"""
-if [ "\${initrdfail}" = 2 ]; then
-   set initrdfail=
-elif [ "\${initrdfail}" = 1 ]; then
-   set next_entry="\${prev_entry}"
-   set prev_entry=
-   save_env prev_entry
-   if [ "\${next_entry}" ]; then
-      set initrdfail=2
-   fi
-fi
-if [ "\${next_entry}" ] ; then"""
-
-_INITRDFAIL = r"""
-function initrdfail {
-    if [ -n "\${have_grubenv}" ]; then if [ -n "\${partuuid}" ]; then
-      if [ -z "\${initrdfail}" ]; then
-        set initrdfail=1
-        if [ -n "\${boot_once}" ]; then
-          set prev_entry="\${default}"
-          save_env prev_entry
-        fi
-      fi
-      save_env initrdfail
-    fi; fi
-}
-function savedefault {"""
-
-#: What their 10_linux makes of an entry (GRUB_FORCE_PARTUUID).
-_LINUX = r"""#!/bin/sh
-echo 'set partuuid=11-01'
-"${0%/*}/../stock_10_linux" | sed '
-/^\t*linux\t/ { h; d }
-/^\t*initrd\t/ {
-i\
-if [ "${initrdfail}" = 1 ]; then\
-  echo "GRUB_FORCE_PARTUUID set, initrdless boot failed. Attempting with initrd."
-x; p; x; p
-i\
-else\
-  echo "GRUB_FORCE_PARTUUID set, attempting initrdless boot."
-x; s/$/ panic=-1/
-a\
-fi\
-initrdfail
-}'
-"""
 
 #: 08_fallback_counting of Fedora.
 _COUNTING = r"""#!/bin/sh
@@ -90,11 +41,9 @@ END
 @pytest.fixture
 def cloud(host: Host) -> Host:
     """A host with the scripts of Ubuntu's cloud images, and one of Fedora's."""
-    header = host.read("etc/grub.d/00_header")
-    header = header.replace('\nif [ "\\${next_entry}" ] ; then', _BEFORE)
-    host.write("etc/grub.d/00_header", header.replace("\nfunction savedefault {", _INITRDFAIL))
+    host.write("etc/grub.d/00_header", initrdfail.header(host.read("etc/grub.d/00_header")))
     (host.path / "etc/grub.d/10_linux").rename(host.path / "etc/stock_10_linux")
-    for name, text in (("10_linux", _LINUX), ("08_fallback_counting", _COUNTING)):
+    for name, text in (("10_linux", initrdfail.LINUX), ("08_fallback_counting", _COUNTING)):
         host.write(f"etc/grub.d/{name}", text)
         (host.path / f"etc/grub.d/{name}").chmod(0o755)
     host.update_grub()

@@ -31,10 +31,16 @@ class Journey:
             shutil.copy(file, self.share)
 
     def go(
-        self, guest: Guest, name: str, steps: str, *, recorder: boots.BootRecorder | None = None
+        self,
+        guest: Guest,
+        name: str,
+        steps: str,
+        *,
+        before: str = "",
+        recorder: boots.BootRecorder | None = None,
     ) -> Guest:
-        """Boot the guest to run these steps."""
-        after = guest.work(self.share, task(name, steps), recorder=recorder)
+        """Boot the guest to run these steps, and the script ``before`` them."""
+        after = guest.work(self.share, before + task(name, steps), recorder=recorder)
         self.keep(name, after, (self.share / f"{name}.json").read_bytes())
         return after
 
