@@ -29,7 +29,7 @@ def _watchdog_off_already(target: Target) -> Optional[str]:
     flags = {"constant_tsc", "nonstop_tsc", "tsc_adjust"}
     if flags <= target.machine.processor.flags and 1 <= len(target.machine.nodes) <= 2:
         return "the kernel trusts this TSC (TSC_ADJUST) and runs no watchdog"
-    if target.since(7, 3):
+    if target.has("clock watchdog on the boot CPU"):
         return "from Linux 7.3 on, the watchdog stays on the boot CPU"
     return None
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Isolation by a cpuset partition (control groups v2), which can be undone without a reboot."""
 
-from dataclasses import replace
-
 from lowlat.catalogue.entry import Evidence, Need, Tunable, Value, ValueFormat
 from lowlat.catalogue.needs import ISOLATION, config
 from lowlat.catalogue.workqueues import SAFE_MASKS
@@ -20,19 +18,17 @@ _UNIFIED = Need(
 )
 
 
+_KEEPS_AWAY = "partitions keep unbound work away"
+
 _PARTITIONS = Need(
-    lambda target: _ISOLATED in target.kernel.features or bool(target.since(6, 8)),
+    lambda target: _ISOLATED in target.kernel.features or bool(target.has(_KEEPS_AWAY)),
     "the kernel is not known to be 6.8 or newer: before 6.8, an isolated partition only ends load "
     "balancing, and unbound work stays",
     wants=f"Linux 6.8, or an older kernel with {_ISOLATED}",
     features=(_ISOLATED,),
 )
 
-# workqueue_unbound_exclude_cpumask() removes a partition's CPUs from the unbound workqueues; it
-# changes the same masks as workqueue.cpumask.
-_SAFE = replace(SAFE_MASKS, test=lambda target: bool(SAFE_MASKS.test(target)), assumed="")
-
-_NEEDS = (ISOLATION, config("CPUSETS"), _UNIFIED, _PARTITIONS, _SAFE)
+_NEEDS = (ISOLATION, config("CPUSETS"), _UNIFIED, _PARTITIONS, SAFE_MASKS)
 
 ENTRIES = (
     Tunable(

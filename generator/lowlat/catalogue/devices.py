@@ -119,7 +119,7 @@ ENTRIES = (
         "priority, instead of in softirqs, which delay the interrupted task",
         source="networking/napi.rst (threaded NAPI); ABI/testing/sysfs-class-net",
         rows=(Value("/sys/class/net/*/threaded", "1"),),
-        needs=(feature("/sys/class/net/lo/threaded", (5, 12)),),
+        needs=(feature("/sys/class/net/lo/threaded", "threads of NAPI"),),
         cost="a context switch for each batch of packets",
         risk=Risk.THROUGHPUT,
         # Interfaces without NAPI polling, such as lo before 5.12, refuse.
@@ -134,7 +134,7 @@ ENTRIES = (
             Value("/sys/class/net/*/napi_defer_hard_irqs", "2"),
             Value("/sys/class/net/*/gro_flush_timeout", "200000"),
         ),
-        needs=(feature("/sys/class/net/lo/napi_defer_hard_irqs", (5, 8)),),
+        needs=(feature("/sys/class/net/lo/napi_defer_hard_irqs", "napi_defer_hard_irqs"),),
         cost="a packet may wait 200 microseconds for the rest of its batch",
         risk=Risk.THROUGHPUT,
     ),

@@ -9,6 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Callable, Optional
 
+from lowlat.kernel import facts
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Kernel, Machine, Node
 
@@ -114,10 +115,9 @@ class Target:
             "wake_us": max((each.latency_us or 1 for each in sleeps), default=2),
         }
 
-    def since(self, major: int, minor: int) -> Optional[bool]:
-        """Whether the kernel is this version or newer; None if its version is unknown."""
-        version = self.kernel.version
-        return None if version is None else version >= (major, minor)
+    def has(self, fact: str) -> Optional[bool]:
+        """Whether the kernel has a fact of kernel/facts.ini; None if its release does not tell."""
+        return facts.has(fact, self.kernel.release)
 
     def sure_of(self, name: str) -> bool:
         """Whether an entry is enabled, and the kernel's configuration confirms its needs."""
@@ -128,13 +128,15 @@ class Target:
 class Need:
     """A condition. ``test`` returns None if the machine does not tell; the setting is then emitted
     with ``assumed`` beside its reason. ``wants`` states the requirement for the documentation;
-    ``features`` are the files whose existence on the running kernel the test checks."""
+    ``features`` are the files whose existence on the running kernel the test checks; ``fault`` is
+    the name in kernel/facts.ini of a fault of kernels that the setting brings out."""
 
     test: Callable[[Target], Optional[bool]]
     missing: str
     assumed: str = ""
     wants: str = ""
     features: tuple[str, ...] = ()
+    fault: str = ""
 
 
 @dataclass(frozen=True)
@@ -241,6 +243,11 @@ class Tunable:
     refuses: Callable[[Target, Optional[str]], Optional[str]] = lambda target, given: None
     example: str = ""
     silences: tuple[str, ...] = ()
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The faults of kernels that a change of its values brings out, by name."""
+        return tuple(need.fault for need in self.needs if need.fault)
 
     @property
     def at_boot(self) -> bool:

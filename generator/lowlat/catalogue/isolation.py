@@ -35,16 +35,11 @@ _STOPS_TICKS = Need(
 )
 
 
-def _knows_managed_irq(target: Target) -> Optional[bool]:
-    """Since 11ea68f553e2 (Linux 5.6), in Red Hat's kernels since 4.18.0-193.el8. A kernel that does
-    not know the flag ignores the whole parameter."""
-    match = re.match(r"4\.18\.0-(\d+)\..*el8", target.kernel.release or "")
-    return True if match and int(match[1]) >= 193 else target.since(5, 6)
+_FLAG = "managed_irq in isolcpus"
 
-
-#: Never missing: an older kernel gets the bare list.
+#: Never missing: an older kernel, which would ignore the whole parameter, gets the bare list.
 _MANAGED_IRQ = Need(
-    lambda target: None if _knows_managed_irq(target) is None else True,
+    lambda target: None if target.has(_FLAG) is None else True,
     "not known",
     "assumed: Linux 5.6 or newer, which knows managed_irq",
     wants="Linux 5.6 for managed interrupts",
@@ -52,7 +47,7 @@ _MANAGED_IRQ = Need(
 
 
 def _is_old(target: Target) -> bool:
-    return _knows_managed_irq(target) is False
+    return target.has(_FLAG) is False
 
 
 def _beside_a_partition(target: Target) -> bool:

@@ -15,7 +15,7 @@ _PRIORITIES = (
 
 def _kept_away(target: Target) -> Optional[str]:
     # HK_TYPE_KTHREAD: set by nohz_full; from 7.0 on the same as HK_TYPE_DOMAIN.
-    if target.since(7, 0):
+    if target.has("kernel threads avoid isolated CPUs"):
         if target.sure_of("isolcpus") or target.sure_of("cpuset.partition"):
             return "from Linux 7.0 on, kernel threads stay off isolated CPUs (kernel/kthread.c)"
     elif target.sure_of("nohz_full"):

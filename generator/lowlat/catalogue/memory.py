@@ -25,7 +25,7 @@ _HUGE_NEEDS = (config("TRANSPARENT_HUGEPAGE"), NOT_REALTIME)
 
 
 def _stat_skips(target: Target) -> Optional[str]:
-    if target.since(6, 5) and target.enabled & {"isolcpus", "nohz_full"}:
+    if target.has("statistics skip isolated CPUs") and target.enabled & {"isolcpus", "nohz_full"}:
         return "from Linux 6.5 on, the kernel does none of this work on isolated CPUs (mm/vmstat.c)"
     if "cpuset.partition" in target.enabled:  # 6.8 or newer
         return "the kernel does none of this work on CPUs of isolated partitions (mm/vmstat.c)"

@@ -12,6 +12,7 @@ from typing import Optional
 
 from lowlat.base import resources
 from lowlat.catalogue.entry import Tunable
+from lowlat.kernel.release import Release
 
 _TOLD = resources.texts("catalogue/never.ini")
 
@@ -27,6 +28,12 @@ _ALIKE = 0.84
 def kernel_names() -> frozenset[str]:
     """The names, with "_" for "-"."""
     return frozenset(line for line in _lines() if not line.startswith("#"))
+
+
+def is_newer(release: Optional[str]) -> bool:
+    """Whether a kernel is newer than those whose names are known."""
+    read = Release.parse(release)
+    return read is not None and read.branch > newest()
 
 
 @cache

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Callable, Optional
 
 from lowlat.catalogue.entry import Need, Target
+from lowlat.kernel import facts
 from lowlat.model.machine import ARM
 
 #: Hypervisors whose guests run on KVM (probe/hypervisor.py names them).
@@ -28,19 +29,31 @@ def config(*names: str) -> Need:
     )
 
 
-def feature(path: str, version: tuple[int, int], *, gone: bool = False) -> Need:
-    """The kernel has this file, or by its version should: it is at least the one that brought the
-    file, or before the one in which it was ``gone``. The file is asked first, because distributions
-    backport features."""
+def feature(path: str, name: str) -> Need:
+    """The kernel has this file, or by the fact of that name should. The file is asked first,
+    because distributions backport features."""
+    fact = facts.FACTS[name]
 
     def test(target: Target) -> Optional[bool]:
-        newer = target.since(*version)
-        return path in target.kernel.features or (None if newer is None else newer is not gone)
+        return path in target.kernel.features or target.has(name)
 
-    shown = "{}.{}".format(*version)
+    shown, gone = fact.bound, not fact.since
     missing = f"kernels {f'from {shown} on' if gone else f'before {shown}'} do not have it"
     wants = f"Linux before {shown}" if gone else f"Linux {shown}, or an older kernel with {path}"
     return Need(test, missing, "assumed: kernel version not known", wants, (path,))
+
+
+def without_fault(name: str, instead: str) -> Need:
+    """The kernel is known to be without a fault of kernel/facts.ini; ``instead`` is what to rely
+    on where it has the fault."""
+    fact = facts.FACTS[name]
+    firsts = ", ".join(fact.until)
+    return Need(
+        lambda target: target.has(name) is False,
+        f"{facts.told(name, 'this kernel')}; {instead}",
+        wants=f"a kernel without the {name}: Linux before {fact.bound}, or from {firsts} on",
+        fault=name,
+    )
 
 
 ISOLATION = Need(

@@ -43,7 +43,10 @@ ENTRIES = (
         "seconds",
         source=f"{PARAMETERS} rcutree.enable_rcu_lazy; kernel/rcu/Kconfig RCU_LAZY",
         value="0",
-        needs=(config("RCU_LAZY"), feature(f"{_FOLDER}/enable_rcu_lazy", (6, 8))),
+        needs=(
+            config("RCU_LAZY"),
+            feature(f"{_FOLDER}/enable_rcu_lazy", "rcutree.enable_rcu_lazy"),
+        ),
         unneeded=built_in("RCU_LAZY_DEFAULT_OFF", "with lazy RCU callbacks off"),
         cost="more wake-ups of the RCU threads",
         risk=Risk.POWER,
@@ -62,7 +65,7 @@ ENTRIES = (
         needs=(
             ISOLATION,
             config("RCU_NOCB_CPU"),
-            feature(f"{_FOLDER}/nohz_full_patience_delay", (6, 12)),
+            feature(f"{_FOLDER}/nohz_full_patience_delay", "rcutree.nohz_full_patience_delay"),
             Need(
                 lambda target: "nohz_full" in target.enabled,
                 "the kernel applies this delay to nohz_full CPUs only (kernel/rcu/tree.c)",

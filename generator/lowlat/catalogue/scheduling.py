@@ -23,6 +23,7 @@ from lowlat.catalogue.needs import (
     done_by_realtime,
     feature,
 )
+from lowlat.kernel import facts
 from lowlat.model.machine import Kernel
 
 FAIR_SERVER = "/sys/kernel/debug/sched/fair_server"
@@ -36,7 +37,7 @@ _BY_SERVER = (
 _SERVED = (
     ISOLATION,
     config("DEBUG_FS"),
-    feature(FAIR_SERVER, (6, 12)),
+    feature(FAIR_SERVER, "deadline server"),
     Need(
         lambda target: target.machine.firmware.locked_down is not True,
         "the kernel is locked down, for example by Secure Boot: debugfs cannot be written",
@@ -55,7 +56,7 @@ def _full_already(target: Target) -> Optional[str]:
 def throttles(kernel: Kernel) -> bool:
     """Whether this kernel throttles real-time tasks by sched_rt_runtime_us."""
     groups = kernel.config is not None and kernel.config.enabled("RT_GROUP_SCHED")
-    return groups or kernel.version is None or kernel.version < (6, 12)
+    return groups or facts.has("real-time tasks are throttled", kernel.release) is not False
 
 
 def _throttles_nothing(target: Target) -> Optional[str]:

@@ -139,7 +139,7 @@ ENTRIES = (
         "atomic operations cross a cache line; the warning stays",
         source="admin-guide/sysctl/kernel.rst split_lock_mitigate; arch/x86/kernel/cpu/bus_lock.c",
         rows=(Value(_MITIGATE, "0"),),
-        needs=(X86, PHYSICAL, _SPLIT_LOCKS, feature(_MITIGATE, (6, 1))),
+        needs=(X86, PHYSICAL, _SPLIT_LOCKS, feature(_MITIGATE, "split_lock_mitigate")),
         cost="a program that often does so stalls the memory bus of all CPUs",
         risk=Risk.SECURITY,
         conflicts=("split_lock_detect",),

@@ -12,6 +12,7 @@ from typing import Callable, Optional
 
 from lowlat.base import resources
 from lowlat.catalogue.entry import Target
+from lowlat.kernel import facts
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
 
@@ -96,9 +97,6 @@ _CONDITIONS: Mapping[str, Callable[[BootLine], object]] = {
     ),
     "no huge pages": lambda line: line.built("HUGETLBFS") is False,
     "not real-time": lambda line: line.target.kernel.realtime is False,
-    "from 7.0 on": lambda line: line.target.since(7, 0),
-    "from 6.12 on": lambda line: line.target.since(6, 12),
-    "before 6.13": lambda line: line.target.since(6, 13) is False,
     "x86": lambda line: line.machine.is_x86,
     "x86 guest": lambda line: line.machine.is_x86 and line.target.guest,
     "x86 with nosmt": lambda line: line.machine.is_x86 and line.has("nosmt"),
@@ -131,8 +129,21 @@ _CONDITIONS: Mapping[str, Callable[[BootLine], object]] = {
 }
 
 
+#: A condition that is a fact about the kernel's release.
+_FACT = re.compile(r"the kernel (has|lacks) (.*)")
+
+
+def _condition(name: str) -> Callable[[BootLine], object]:
+    fact = _FACT.fullmatch(name)
+    if not fact:
+        return _CONDITIONS[name]
+    wanted, known = fact[1] == "has", fact[2]
+    facts.has(known, None)  # a name that facts.ini lacks is an error at once
+    return lambda line: line.target.has(known) is wanted
+
+
 def _rule(keys: Mapping[str, str]) -> WordRule:
-    when = _CONDITIONS[keys["when"]] if "when" in keys else lambda line: True
+    when = _condition(keys["when"]) if "when" in keys else lambda line: True
     why, fix = (keys[key].replace("\n", " ") if key in keys else None for key in ("why", "fix"))
     return WordRule(WordVerdict(keys["verdict"]), keys["words"].replace("\n", ""), why, fix, when)
 
@@ -187,7 +198,7 @@ def missing(line: BootLine) -> Iterator[tuple[str, str]]:
             "nohz_full alone leaves these CPUs to the scheduler: a second task on one of them "
             "restarts the tick",
         )
-    elif line.domains - line.managed and target.since(5, 6) is not False:
+    elif line.domains - line.managed and target.has("managed_irq in isolcpus") is not False:
         yield (
             f"isolcpus=managed_irq,domain,{line.domains}",
             "without the flag managed_irq, queues of disks and network cards interrupt these CPUs",

@@ -5,20 +5,48 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from typing import Optional
 
 from lowlat.base.terminal import columns, filled
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import EvidenceKind, Risk, Tunable, ValueFormat
 from lowlat.catalogue.names import ELSEWHERE, NEVER
 from lowlat.explain.guides import guides
+from lowlat.kernel import facts
+from lowlat.kernel.facts import FACTS
 from lowlat.model.endpoint import NOISE
 from lowlat.plan import profile
 from lowlat.plan.profile import Profile
 
 
-def explain(entry: Tunable) -> str:
-    """One entry on at most one screen."""
-    return "\n".join([entry.name, *(_paragraph(*part) for part in parts(entry))])
+def explain(entry: Tunable, release: Optional[str] = None) -> str:
+    """One entry on at most one screen; for the kernel of a release, also its faults."""
+    here = [("Here", _sentence(one)) for one in _faults(entry, release)]
+    return "\n".join([entry.name, *(_paragraph(*part) for part in (*parts(entry), *here))])
+
+
+def _faults(entry: Tunable, release: Optional[str]) -> Iterator[str]:
+    for name in entry.faults if release else ():
+        if facts.has(name, release) is not False:
+            yield f"not planned: {facts.told(name, f'kernel {release}')}"
+
+
+def explain_fact(name: str, release: Optional[str]) -> str:
+    """A fact about kernels: the releases that have it, its source, and whether this one has it."""
+    fact = FACTS[name]
+    known = facts.has(name, release)
+    here = "not known" if known is None else "has it" if known else "does not have it"
+    told = {
+        "What": _sentence(f"{fact.what} ({fact.hits})") if fact.what else "",
+        "Since": ", ".join(fact.since),
+        "Until": ", ".join(fact.until),
+        "Commit": fact.commit,
+        "Fixed by": fact.mend,
+        "Source": fact.source,
+        "Checked": fact.checked,
+        "Here": f"{release or 'unknown kernel'}: {here}",
+    }
+    return "\n".join([name, *(_paragraph(*part) for part in told.items() if part[1])])
 
 
 def parts(entry: Tunable) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from lowlat.catalogue.names import (
     ELSEWHERE,
     NEVER,
     is_boot_parameter,
+    is_newer,
     kernel_names,
     nearest,
     newest,
@@ -33,6 +34,7 @@ from lowlat.catalogue.words import (
     hugepages,
     too_many_hugepages,
 )
+from lowlat.kernel import facts
 from lowlat.lint.line import Word
 from lowlat.lint.lists import Opinion, judge_list
 from lowlat.model.machine import Machine
@@ -237,10 +239,19 @@ def _run_time(word: Word, entry: Tunable, line: BootLine) -> Opinion:
     path = re.sub(r"\{\w+\}", "N", entry.rows[0].path)
     sysctl = path.startswith("/proc/sys/")
     fix = f"sysctl.{path[10:].replace('/', '.')}={word.value}" if sysctl else None
-    if entry.name == "workqueue.cpumask" and line.target.since(6, 6) and line.target.isolated:
+    early = line.target.has("workqueue.unbound_cpus")
+    if entry.name == "workqueue.cpumask" and early and line.target.isolated:
         fix = f"workqueue.unbound_cpus={line.target.housekeeping}"
     why = f"no boot parameter: it is set at run time ({path})"
-    return Opinion(WordVerdict.IGNORED, why, fix)
+    return Opinion(WordVerdict.IGNORED, "; ".join([why, *_faults(entry, line)]), fix)
+
+
+def _faults(entry: Tunable, line: BootLine) -> Iterator[str]:
+    """The faults of this kernel that the entry's values bring out."""
+    release = line.target.kernel.release
+    for name in entry.faults:
+        if line.target.has(name) is not False:
+            yield f"leave it alone: {facts.told(name, release or 'an unknown kernel')}"
 
 
 def _by_name(word: Word, line: BootLine) -> Opinion:
@@ -265,7 +276,7 @@ def _by_name(word: Word, line: BootLine) -> Opinion:
         why = "a parameter of a module that lint does not know"
         return Opinion(WordVerdict.UNKNOWN, why)
     major, minor = newest()
-    if line.target.since(major, minor + 1):
+    if is_newer(line.target.kernel.release):
         why = f"newer than what lint knows (up to {major}.{minor}), or not a parameter"
         return Opinion(WordVerdict.UNKNOWN, why)
     why = f"no mainline kernel up to {major}.{minor} knows it: the kernel passes it to init"

@@ -11,6 +11,7 @@ from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE
 from lowlat.catalogue.entry import Target
 from lowlat.catalogue.words import BootLine
+from lowlat.kernel import facts
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Kernel, Machine
@@ -107,7 +108,7 @@ def boot_line(words: Sequence[Word], machine: Machine, kernel: Kernel) -> BootLi
             values[word.name] = word.value
     flags, listed = flags_of(values.get("isolcpus", ""))
     online = machine.cpus.online
-    old = kernel.version is not None and kernel.version < (5, 13)
+    old = facts.has("N in CPU lists", kernel.release) is False
 
     def cpus(text: Optional[str]) -> CpuSet:
         return (read_cpus(text or "", machine, words=not old) or CpuSet()) & online
@@ -116,8 +117,8 @@ def boot_line(words: Sequence[Word], machine: Machine, kernel: Kernel) -> BootLi
     boot = CpuSet.of([machine.cpus.boot])
     domains = isolated - boot if not flags & FLAGS or "domain" in flags else CpuSet()
     tickless = cpus(values.get("nohz_full")) - boot
-    if "nohz" in flags and kernel.version is not None and kernel.version >= (6, 17):
-        tickless |= domains  # from 6.17 on there is one kind of isolation: HK_TYPE_KERNEL_NOISE
+    if "nohz" in flags and facts.has("isolcpus=nohz equals nohz_full", kernel.release):
+        tickless |= domains
     at_hand = domains | tickless
     target = Target(
         machine=machine,

@@ -33,7 +33,7 @@ def judge_list(word: Word, line: BootLine) -> Optional[Opinion]:
     if cpus is None or not cpus:
         verdict = _HARMFUL if word.name == "rcu_nocbs" else _IGNORED
         return Opinion(verdict, f"'{text[:40]}' is no list of CPUs; {_dropped(word.name)}")
-    if text.strip("0123456789-,:/") and target.since(5, 13) is False:
+    if text.strip("0123456789-,:/") and target.has("N in CPU lists") is False:
         return Opinion(
             _IGNORED, f"this kernel knows neither N nor all; {_dropped(word.name)}", str(cpus)
         )
@@ -73,7 +73,7 @@ def _flags(flags: frozenset[str], text: str, line: BootLine) -> Optional[Opinion
             _HARMFUL,
             f"no mainline kernel knows the flag {named}: it is skipped, CPU {text[:30]} isolated",
         )
-    if "managed_irq" in flags and target.since(5, 6) is False:
+    if "managed_irq" in flags and target.has("managed_irq in isolcpus") is False:
         why = "kernels before 5.6 do not know managed_irq and drop the whole parameter"
         return Opinion(_IGNORED, why, f"isolcpus={text}")
     if "nohz" in flags and line.built("NO_HZ_FULL") is False:
@@ -113,7 +113,7 @@ def _isolating(word: Word, cpus: CpuSet, line: BootLine) -> Optional[Opinion]:
     if word.name == "isolcpus" and "nohz" in flags_of(word.value)[0] and not line.tickless:
         return Opinion(WordVerdict.ASSUMED, NEVER["isolcpus=nohz"], f"nohz_full={cpus}")
     other = line.tickless if word.name == "isolcpus" else line.domains
-    if other and other != cpus and line.target.since(5, 18) is False:
+    if other and other != cpus and line.target.has("unequal isolcpus and nohz_full") is False:
         why = "before 5.18 isolcpus and nohz_full have to list the same CPUs: the second is dropped"
         return Opinion(_CONTRADICTORY, why)
     return None

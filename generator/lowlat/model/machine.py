@@ -234,7 +234,7 @@ class Config:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel, running or installed. ``version`` is (major, minor), never a float.
+    """One kernel, running or installed.
 
     ``features`` are the files of the running kernel that exist, out of all that the catalogue asks
     for; for an installed kernel, those that its module parameters will create.
@@ -244,11 +244,6 @@ class Kernel:
     realtime: Optional[bool] = None
     config: Optional[Config] = None
     features: frozenset[str] = frozenset()
-
-    @property
-    def version(self) -> Optional[tuple[int, int]]:
-        found = re.match(r"(\d+)\.(\d+)", self.release or "")
-        return (int(found[1]), int(found[2])) if found else None
 
     @property
     def hz(self) -> Optional[int]:

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from lowlat.base import process
+from lowlat.kernel import facts
 from lowlat.rehearse import enclosure
 
 _KVM_PROBE_S = 15.0
@@ -57,7 +58,8 @@ def counts_instructions(release: str) -> bool:
     """Whether -icount works for an emulated guest of this kernel. QEMU before 8.1 gives no CPU a
     turn while the first one spins, and kernels before 6.5 spin until the next CPU is up
     (do_boot_cpu(), arch/x86/kernel/smpboot.c): such a guest never boots."""
-    return _first_two(release) >= (6, 5) or _first_two(_version()) >= (8, 1)
+    waits = facts.has("CPUs start without spinning", release)
+    return bool(waits) or _first_two(_version()) >= (8, 1)
 
 
 @cache

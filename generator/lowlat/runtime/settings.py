@@ -24,7 +24,7 @@ from lowlat.host.root import BOOT_ID, Root, glob
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.plan import Plan, PlannedSetting
 from lowlat.plan import store
-from lowlat.runtime import cgroup, kthreads, targets
+from lowlat.runtime import cgroup, faults, kthreads, targets
 from lowlat.runtime.kthreads import Threads
 
 #: The values before ``start``, and the outcome of each write. A reboot clears /run.
@@ -54,7 +54,8 @@ class RuntimeRecord:
 class Inspected:
     """One file or kernel thread: its present value (None: missing or unreadable), whether the
     planned value is effective, and what prevents it. ``fixed``: the kernel does not move this
-    interrupt or thread. ``entry`` is the setting's tunable in the catalogue."""
+    interrupt or thread. ``barred``: a change would bring out a fault of this kernel. ``entry`` is
+    the setting's tunable in the catalogue."""
 
     setting: PlannedSetting
     entry: Tunable
@@ -63,6 +64,7 @@ class Inspected:
     effective: bool
     problem: str = ""
     fixed: bool = False
+    barred: bool = False
 
     @property
     def failed(self) -> bool:
@@ -138,11 +140,16 @@ def inspect(
     refused = (journal or read_journal(root)).refused
     known = threads or Threads(root)
     return [
-        _inspect(setting, entry, held, root, refused.get(held[0], ""))
+        _bar(_inspect(setting, entry, held, root, refused.get(held[0], "")), faults.of(entry, root))
         for setting in settings
         for entry in (lookup(setting.name),)
         for held in targets.look(setting.target, root, known)
     ]
+
+
+def _bar(outcome: Inspected, fault: str) -> Inspected:
+    barred = bool(fault) and not outcome.effective
+    return replace(outcome, problem=fault, barred=True) if barred else outcome
 
 
 def _inspect(
@@ -169,9 +176,8 @@ def _inspect(
 
 def pending(outcomes: Iterable[Inspected]) -> list[Inspected]:
     """The settings that ``start`` writes: not effective, and writable or in a group to be made."""
-    return [
-        item for item in outcomes if item.failed and (item.value is not None or item.entry.cgroup)
-    ]
+    due = (item for item in outcomes if item.failed and not item.barred)
+    return [item for item in due if item.value is not None or item.entry.cgroup]
 
 
 def start(plan: Plan, root: Root) -> list[Inspected]:
@@ -251,18 +257,19 @@ def _writable_form(outcome: Inspected) -> str:
 
 def stop(root: Root) -> tuple[list[str], list[str]]:
     """Restore every recorded value; a second call does no harm. Returns what could not be restored,
-    and the groups that stay, with reasons."""
-    old = read_journal(root).old
+    and what stays, with reasons: groups, and what brings out a fault of this kernel."""
+    whole = read_journal(root).old
+    kept = staying(root, whole)
+    old = {path: value for path, value in whole.items() if path not in kept}
     groups = [path for path in old if cgroup.is_key(path)]
     kernel = [path for path in old if kthreads.is_path(path)]
     files = [path for path in reversed(old) if path not in (*groups, *kernel)]
     problems = {path: _put_back(root, path, old[path]) for path in files}
-    kept = {}
     for key in groups:
         problems[key], kept[key] = cgroup.unmake(root, key[len(cgroup.SCHEME) :], old[key])
     # Last: while the partition exists, no thread may return to its CPUs.
     problems.update({path: _put_back(root, path, old[path]) for path in kernel})
-    left = {path: old[path] for path in old if problems[path] or kept.get(path)}
+    left = {path: whole[path] for path in whole if problems.get(path) or kept.get(path)}
     if left:
         _write_journal(root, RuntimeRecord(left))
     else:
@@ -272,10 +279,23 @@ def stop(root: Root) -> tuple[list[str], list[str]]:
     return failed, [*filter(None, kept.values())]
 
 
+def staying(root: Root, old: Mapping[str, str]) -> dict[str, str]:
+    """By path or group: why ``stop`` does not restore its ``old`` value before the next boot."""
+    return {
+        path: why
+        for path, why in faults.paths(root).items()
+        if path in old and not _as_before(root, path, old[path])
+    }
+
+
+def _as_before(root: Root, path: str, value: str) -> bool:
+    if cgroup.is_key(path):
+        return root.absent(path[len(cgroup.SCHEME) :])
+    return targets.gone(root, path) or targets.read(root, path) == value
+
+
 def _put_back(root: Root, path: str, value: str) -> str:
-    if targets.gone(root, path) or targets.read(root, path) == value:
-        return ""
-    return targets.write(root, path, value)
+    return "" if _as_before(root, path, value) else targets.write(root, path, value)
 
 
 def read_journal(root: Root) -> RuntimeRecord:

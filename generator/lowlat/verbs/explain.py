@@ -8,9 +8,11 @@ from lowlat.base.errors import Refused
 from lowlat.base.terminal import filled
 from lowlat.catalogue import BY_NAME, CATALOGUE, alias, lookup, unset
 from lowlat.explain import guides, reference
-from lowlat.explain.entries import explain, explain_profile, overview
+from lowlat.explain.entries import explain, explain_fact, explain_profile, overview
 from lowlat.host.root import Root
+from lowlat.kernel.facts import FACTS
 from lowlat.plan import profile
+from lowlat.probe.kernel import running_release
 
 
 @dataclass(frozen=True)
@@ -45,14 +47,17 @@ def _one(name: str, root: Root) -> str:
     why = unset(name)
     if why:
         return "\n".join(filled(f"{name} {why}."))
+    release = running_release(root)
     other = alias(name)
     if other:
-        return f"{name} is {other} here.\n\n{explain(lookup(other))}"
+        return f"{name} is {other} here.\n\n{explain(lookup(other), release)}"
     if name.partition("=")[0] not in BY_NAME:
+        if name in FACTS:
+            return explain_fact(name, release)
         guide = guides.find(name)
         if guide:
             return guide.text
         for known in (name, f"lowlat-{name}"):
             if known in profile.names(root):
                 return explain_profile(profile.load(known, root))
-    return explain(lookup(name, (*guides.names(), *profile.names(root))))
+    return explain(lookup(name, (*guides.names(), *profile.names(root), *FACTS)), release)

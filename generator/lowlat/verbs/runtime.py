@@ -93,7 +93,11 @@ def _planned(outcome: Inspected) -> str:
 def _stop(args: RuntimeArguments, root: Root) -> int:
     old = settings.read_journal(root).old
     if args.dry_run or root.absent(runstate.FOLDER):
-        said = [f"{display_name(path)} would become {value}" for path, value in old.items()]
+        staying = settings.staying(root, old)
+        said = [
+            staying.get(path) or f"{display_name(path)} would become {value}"
+            for path, value in old.items()
+        ]
         options.show_change(args.json, bool(old), said)
         return 0
     with runstate.exclusive_lock(root):

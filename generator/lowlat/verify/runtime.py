@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Run-time settings: the values in the running kernel, who undid them, and who overrides them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Optional
 
+from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Evidence
 from lowlat.host.root import glob
 from lowlat.model.plan import PlannedSetting
-from lowlat.runtime import kthreads, settings
+from lowlat.runtime import faults, kthreads, settings
 from lowlat.runtime.settings import Inspected
 from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.finding import Finding, Standing
@@ -26,7 +27,17 @@ class RuntimeFindings:
         seen = self._behaviour
         known = (seen.root, seen.journal, seen.threads)
         once = dict.fromkeys(self._plan.runtime)
-        return [self._row(one, settings.inspect([one], *known)) for one in once]
+        rows = [self._row(one, settings.inspect([one], *known)) for one in once]
+        return [*rows, *self._left_alone({row.name for row in rows})]
+
+    def _left_alone(self, planned: Container[str]) -> Iterator[Finding]:
+        """A row for each setting that is not planned because of a fault of this kernel."""
+        for entry in CATALOGUE if self._plan.isolated else ():
+            fault = faults.of(entry, self._root)
+            for row in entry.rows if fault and entry.name not in planned else ():
+                held = self._root.read(row.path)
+                if held is not None:
+                    yield Finding(entry.name, row.path, "", held, Standing.NOT_PLANNED, None, fault)
 
     def _row(self, setting: PlannedSetting, outcomes: Sequence[Inspected]) -> Finding:
         astray = [item for item in outcomes if item.failed]
@@ -37,6 +48,8 @@ class RuntimeFindings:
             evidence = _some([_held(item) for item in astray])
         else:
             state, by, evidence = self._shown(outcomes)
+            fault = faults.of(lookup(setting.name), self._root)
+            evidence = "; ".join(filter(None, (evidence, fault)))
         return Finding(setting.name, setting.target, setting.value, held, state, by, evidence)
 
     def _blame(self, astray: Sequence[Inspected]) -> tuple[Standing, Optional[str]]:
