@@ -23,7 +23,8 @@ from lowlat.model import cmdline
 from lowlat.model.cpuset import MAX_CPU, CpuSet, CpuSetError
 from lowlat.probe import kernel, probe
 from lowlat.probe.devices import parse_interrupts, parse_udev
-from lowlat.probe.platform import parse_processor, read_arch
+from lowlat.probe.platform import read_arch
+from lowlat.probe.processors import parse_processor
 from lowlat.probe.topology import parse_cpuinfo_cpus
 from support import synthetic
 

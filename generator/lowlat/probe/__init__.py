@@ -7,7 +7,7 @@ from lowlat.base.typed_json import encode
 from lowlat.host import boot_loader, daemons
 from lowlat.host.root import Root
 from lowlat.model.machine import ARM, Machine
-from lowlat.probe import devices, hypervisor, kernel, platform, topology
+from lowlat.probe import devices, hypervisor, kernel, platform, processors, topology
 
 
 def host_facts(root: Root) -> dict[str, object]:
@@ -50,7 +50,7 @@ def probe(root: Root) -> Machine:
     core_types = topology.read_core_types(root, cpus.online, arch in ARM)
     # One CPU of each core type; for its own type, the boot CPU.
     examples = [cpus.boot, *(kind.cpus.first for kind in core_types if cpus.boot not in kind.cpus)]
-    processor = platform.parse_processor(cpuinfo)
+    processor = processors.read_processor(root, cpuinfo)
     rows = devices.read_interrupts(root)
     loader = boot_loader.recognise(root)
     return Machine(

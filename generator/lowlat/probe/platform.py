@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Facts beside the CPUs: architecture, processor, clock, power control, firmware. Also other
+"""Facts beside the CPUs: architecture, clock, power control, firmware. Also other
 managers of this system: TuneD's profile, control groups, page merging, and the boot parameters of
 Ubuntu's package lowlatency-kernel."""
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Optional
 
 from lowlat.base import resources
@@ -17,19 +17,12 @@ from lowlat.model.machine import (
     Firmware,
     IdleState,
     PowerControl,
-    Processor,
     Services,
 )
 from lowlat.probe.topology import numbered
 
 _RESCTRL = "/sys/fs/resctrl"
 _CLOCK = "/sys/devices/system/clocksource/clocksource0"
-
-#: CPU flags that change a plan; the other 150 or so flags of a modern CPU are left out.
-_FLAGS = frozenset(
-    ("constant_tsc", "nonstop_tsc", "tsc_adjust", "tsc_reliable")
-    + ("split_lock_detect", "bus_lock_detect", "hypervisor")
-)
 
 #: Patterns of lines in /proc/cpuinfo that only one architecture prints.
 _ARCH_SIGNS = resources.texts("probe/signs.ini")["cpuinfo"]
@@ -45,31 +38,6 @@ def read_arch(root: Root, cpuinfo: str) -> Optional[str]:
         if re.search(sign, cpuinfo, re.MULTILINE):
             return name
     return None
-
-
-def parse_processor(cpuinfo: str) -> Processor:
-    """The first CPU's vendor, model name and relevant flags in /proc/cpuinfo. An ARM board's name
-    follows the last CPU."""
-    first, *rest = cpuinfo.split("\n\n")
-    values: dict[str, str] = {}
-    for line in "\n".join((first, *rest[-1:])).splitlines():
-        key, colon, value = line.partition(":")
-        if colon:
-            values.setdefault(key.strip().lower(), value.strip())
-    flags = values.get("flags")
-    return Processor(
-        vendor=values.get("vendor_id") or values.get("vendor") or values.get("cpu implementer"),
-        model=_model(values),
-        flags=frozenset((flags or "").split()) & _FLAGS,
-        flags_known=flags is not None,
-        microcode=values.get("microcode"),
-    )
-
-
-def _model(values: Mapping[str, str]) -> Optional[str]:
-    # "Processor" is the model in the oldest ARM kernels, elsewhere the CPU's number.
-    names = (values.get(key) for key in ("model name", "cpu", "processor", "cpu model", "model"))
-    return next((" ".join(text.split()) for text in names if text and not text.isdigit()), None)
 
 
 def read_clock(root: Root) -> ClockSource:
