@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Callable, Optional
 
 from lowlat.base import resources
+from lowlat.base.amounts import readable
 from lowlat.catalogue.entry import Target
 from lowlat.kernel import facts
 from lowlat.model.cpuset import CpuSet
@@ -252,7 +253,7 @@ def too_many_hugepages(words: list[tuple[str, str]], machine: Machine) -> Option
             wanted += size * sum(int(count) for count in counts if count.isdecimal())
     if not memory or wanted <= sum(memory) * 0.8:
         return None
-    share = f"{wanted >> 10} MiB of huge pages, of {sum(memory) >> 10} MiB in all"
+    share = readable(f"{wanted} kB of huge pages, of {sum(memory)} kB in all")
     return f"{share}: too little is left for everything else, and the boot may fail"
 
 

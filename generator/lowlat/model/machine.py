@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Optional
 
+from lowlat.base.amounts import readable
 from lowlat.base.typed_json import decode_fields, encode_fields
 from lowlat.model.cpuset import CpuSet
 
@@ -73,6 +74,10 @@ class CoreType:
     name: str
     cpus: CpuSet
     source: str
+
+    @property
+    def words(self) -> str:
+        return readable(self.name)
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ def _warnings(machine: Machine, isolated: CpuSet, kept: CpuSet) -> list[str]:
         for node in machine.nodes
         if node.cpus and not node.cpus & kept
     ]
-    mixed = [kind.name for kind in machine.core_types if kind.cpus & isolated]
+    mixed = [kind.words for kind in machine.core_types if kind.cpus & isolated]
     if len(mixed) > 1:
         warnings.append(f"the isolated CPUs mix core types ({', '.join(mixed)})")
     domains = locality.domains(machine)

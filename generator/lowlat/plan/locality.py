@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.base.amounts import readable
 from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Device, Machine, Node
@@ -131,5 +132,5 @@ def unequal(machine: Machine) -> tuple[str, ...]:
             sizes[cache.size] = sizes.get(cache.size, CpuSet()) | cache.cpus
     if len(sizes) < 2:
         return ()
-    shown = ", ".join(f"{size} for CPU {cpus}" for size, cpus in sizes.items())
+    shown = ", ".join(f"{readable(size)} for CPU {cpus}" for size, cpus in sizes.items())
     return (f"the last-level caches differ in size ({shown}): choose with --isolate",)

@@ -295,7 +295,7 @@ def _why_isolated(choice: _Choice, isolated: CpuSet) -> Iterable[RoleReason]:
     if near is not None:
         why = f"cores of {near.place}, the place of {near.device.address}"
     elif least is not None and not isolated.ids & least.cpus.ids:
-        best = machine.core_types[0].name
+        best = machine.core_types[0].words
         why = f"the more capable cores ({best} first)"
     else:
         kept = sum(not core.cpus.ids & isolated.ids for core in machine.cores)
