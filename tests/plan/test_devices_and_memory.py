@@ -56,6 +56,80 @@ def test_huge_pages_lie_on_the_nodes_of_the_work(
     }
 
 
+GIB = 1 << 20
+
+
+def four_nodes(*gib: int) -> dict[str, str]:
+    """Two CPUs on each of nodes 0 to 3, none on node 4; and the memory of each node."""
+    files = machine(8, config=BUILT)
+    rows = (
+        "10 12 20 20 80",
+        "12 10 20 20 80",
+        "20 20 10 12 80",
+        "20 20 12 10 80",
+        "80 80 80 80 10",
+    )
+    for node, (amount, distances) in enumerate(zip(gib, rows)):
+        folder = f"{NODE}/node{node}"
+        files[f"{folder}/cpulist"] = f"{2 * node}-{2 * node + 1}\n" if node < 4 else "\n"
+        files[f"{folder}/meminfo"] = f"Node {node} MemTotal: {amount * GIB} kB\n"
+        files[f"{folder}/distance"] = f"{distances}\n"
+    return files
+
+
+@pytest.mark.parametrize(
+    ("gib", "asked", "pages", "told"),
+    [
+        # A node without memory gets no page; its CPUs use those of the nearest node.
+        ((0, 8, 8, 0, 90), "4", {1: 4, 2: 4}, "nodes 1-2 get 4 pages (4 GiB) each"),
+        ((8, 8, 0, 0, 90), "4", {0: 4, 1: 4}, "nodes 0-1 get 4 pages (4 GiB) each"),
+        # A small node gets what fits.
+        ((16, 4, 16, 16, 90), "8", {0: 8, 1: 3, 2: 8, 3: 8}, "node 1 gets 3 pages (3 GiB)"),
+        # Memory without CPUs is used by name only.
+        ((8, 8, 8, 8, 90), "8@4", {4: 8}, "that node has no CPUs: its memory may be a device's"),
+    ],
+)
+def test_huge_pages_go_to_nodes_with_cpus_and_memory(
+    gib: tuple[int, ...], asked: str, pages: dict[int, int], told: str, tmp_path: Path
+) -> None:
+    root = write_tree(tmp_path, four_nodes(*gib))
+    options = ("--isolate", "1-7", "--enable", f"hugepages=1G:{asked}")
+    found = [
+        item
+        for item in lowlat("plan", "--root", root, "--json", *options).json()["runtime"]
+        if item["name"] == "hugepages"
+    ]
+    counts = {
+        int(item["target"].split("/node")[2].partition("/")[0]): item["value"] for item in found
+    }
+    assert counts == {node: str(count) for node, count in pages.items()}
+    assert {told in item["why"] for item in found} == {True}
+    assert told in " ".join(lowlat("plan", "--root", root, *options).out.split())
+
+
+def test_memory_of_another_node_is_a_warning_that_can_be_followed(tmp_path: Path) -> None:
+    network = "sys/bus/pci/devices/0000:3b:00.0"
+    device = {f"{network}/class": "0x020000\n", f"{network}/numa_node": "3\n"}
+    root = write_tree(tmp_path, {**four_nodes(8, 8, 8, 0, 90), **device})
+    (root / network / "net/eth7").mkdir(parents=True)
+
+    def warned(*options: str) -> list[str]:
+        plan = lowlat("plan", "--root", root, "--json", *options).json()
+        return [warning for warning in plan["warnings"] if "no memory" in warning]
+
+    assert warned("--isolate", "1,6-7") == [
+        "NUMA node 3 has no memory: that of isolated CPU 6-7 comes from node 2; --isolate 1 leaves "
+        "these CPUs out"
+    ]
+    assert warned("--isolate", "1") == []
+    assert warned("--for-device", "eth7") == [
+        "NUMA node 3, where 0000:3b:00.0 is, has no memory: its buffers lie on node 2",
+        "NUMA node 3 has no memory: that of isolated CPU 7 comes from node 2",
+    ]
+    refusal = lowlat("plan", "--root", root, "--enable", "hugepages=1G:1@3").refused()
+    assert "node 3 has no memory: name node 0-2,4, or none" in refusal
+
+
 def test_huge_pages_are_set_and_given_back(tmp_path: Path) -> None:
     pages = f"{NODE}/node1/hugepages/hugepages-2048kB/nr_hugepages"
     root = write_tree(tmp_path, {**two_nodes(), pages: "3\n"})

@@ -9,9 +9,10 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Callable, Optional
 
+from lowlat.catalogue import huge_pages
 from lowlat.kernel import facts
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.model.machine import Kernel, Machine, Node
+from lowlat.model.machine import Kernel, Machine
 
 #: The values for a text without placeholders.
 NOWHERE: Mapping[str, object] = MappingProxyType({})
@@ -76,15 +77,9 @@ class Target:
             fastest = self.machine.power.uncore_khz
             return [{"package": name, "khz": khz} for name, khz in fastest.items()]
         if "{node}" in path:
-            return [{**parts, "node": node.id} for node in self.memory(parts.get("at"))]
+            shares = huge_pages.shares(self.machine, self.isolated, parts)
+            return [{**parts, "node": node.id, "pages": pages} for node, pages in shares]
         return [parts]
-
-    def memory(self, wanted: object) -> list[Node]:
-        """The memory node of that number; for None the nodes of the isolated CPUs, else all nodes
-        with CPUs."""
-        nodes = [node for node in self.machine.nodes if node.cpus or node.id == wanted]
-        near = [node for node in nodes if node.cpus & self.isolated] or nodes
-        return near if wanted is None else [node for node in nodes if node.id == wanted]
 
     def fill(self, text: str, reads: ValueFormat, place: Mapping[str, object] = NOWHERE) -> str:
         """A catalogue text with its placeholders filled: this machine's CPUs, in the form of
@@ -210,12 +205,12 @@ class Tunable:
     ``rows`` do not show. ``unneeded`` returns why the setting would have no effect here.
     ``accepts`` is the grammar of values that a user may give instead; ``parts`` splits such a value
     into placeholders, ``refuses`` returns why it (None: the entry's value) is impossible on this
-    machine, and ``example`` is one, if the entry has no value itself. ``implies`` names entries
-    whose effect this one includes. ``tuned`` is the section of TuneD that sets this entry natively,
-    with the same value on every machine. Single files of a ``tolerant`` entry may fail. ``cgroup``
-    is the control group (v2) or resctrl group of the rows: it is made before they are written, and
-    removed with them. ``silences`` are patterns (fnmatch) of the causes of noise that the entry
-    removes, "class: cause" as in a run.
+    machine, ``remark`` what it comes to here, and ``example`` is one, if the entry has no value
+    itself. ``implies`` names entries whose effect this one includes. ``tuned`` is the section of
+    TuneD that sets this entry natively, with the same value on every machine. Single files of a
+    ``tolerant`` entry may fail. ``cgroup`` is the control group (v2) or resctrl group of the rows:
+    it is made before they are written, and removed with them. ``silences`` are patterns (fnmatch)
+    of the causes of noise that the entry removes, "class: cause" as in a run.
     """
 
     name: str
@@ -241,6 +236,7 @@ class Tunable:
     cgroup: Optional[str] = None
     parts: Callable[[str], Mapping[str, object]] = lambda given: NOWHERE
     refuses: Callable[[Target, Optional[str]], Optional[str]] = lambda target, given: None
+    remark: Callable[[Target, str], str] = lambda target, given: ""
     example: str = ""
     silences: tuple[str, ...] = ()
 

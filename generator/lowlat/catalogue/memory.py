@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Memory: the kernel's own work on pages, and the interrupts that it causes."""
 
-from collections.abc import Mapping
 from typing import Optional
 
+from lowlat.catalogue import huge_pages
 from lowlat.catalogue.entry import (
     PARAMETERS,
     Evidence,
@@ -18,7 +18,6 @@ from lowlat.catalogue.needs import ISOLATION, NODES, NOT_REALTIME, config, done_
 
 _HUGE = "/sys/kernel/mm/transparent_hugepage"
 _NODE = "/sys/devices/system/node/node{node}"
-_KIB = {"K": 1, "M": 1 << 10, "G": 1 << 20}
 #: The resctrl group of the housekeeping CPUs; it applies to their tasks without another group.
 _LIMITED = "/sys/fs/resctrl/lowlat"
 _HUGE_NEEDS = (config("TRANSPARENT_HUGEPAGE"), NOT_REALTIME)
@@ -30,30 +29,6 @@ def _stat_skips(target: Target) -> Optional[str]:
     if "cpuset.partition" in target.enabled:  # 6.8 or newer
         return "the kernel does none of this work on CPUs of isolated partitions (mm/vmstat.c)"
     return None
-
-
-def _huge_pages(given: str) -> Mapping[str, object]:
-    """The parts of SIZE:N[@NODE]."""
-    size, _, rest = given.partition(":")
-    pages, _, node = rest.partition("@")
-    return {
-        "kib": int(size[:-1]) * _KIB[size[-1]],
-        "pages": int(pages),
-        "at": int(node) if node else None,
-    }
-
-
-def _too_many(target: Target, given: Optional[str]) -> Optional[str]:
-    if given is None:
-        return "state how many pages the work needs: hugepages=SIZE:N or hugepages=SIZE:N@NODE"
-    parts = _huge_pages(given)
-    nodes = target.memory(parts["at"])
-    wanted = int(str(parts["kib"])) * int(str(parts["pages"]))
-    for node in nodes:
-        if node.memory_kib is not None and wanted > node.memory_kib * 0.8:
-            had = f"of the {node.memory_kib >> 10} MiB of node {node.id}"
-            return f"{wanted >> 10} MiB are more than 80 percent {had}: the rest would starve"
-    return None if nodes else f"there is no memory node {parts['at']}"
 
 
 ENTRIES = (
@@ -101,8 +76,9 @@ ENTRIES = (
         "fragmented: reserve them soon after boot",
         risk=Risk.THROUGHPUT,
         accepts=r"[1-9][0-9]{0,3}[KMG]:[0-9]{1,7}(@[0-9]{1,4})?",
-        parts=_huge_pages,
-        refuses=_too_many,
+        parts=huge_pages.parse,
+        refuses=lambda target, given: huge_pages.refusal(target.machine, target.isolated, given),
+        remark=lambda target, given: huge_pages.told(target.machine, target.isolated, given),
         example="2M:64",
     ),
     Tunable(

@@ -8,7 +8,7 @@ stored; other modules draw the conclusions.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Optional
@@ -30,6 +30,13 @@ _SHOWN = re.compile(
     r"CPU_ISOLATION|NO_HZ\w*|RCU_\w+|HZ|PREEMPT\w*|OSNOISE_TRACER|TIMERLAT_TRACER|HWLAT_TRACER|"
     r"IRQ_FORCED_THREADING|X86_MCE|NUMA_BALANCING|TRANSPARENT_HUGEPAGE\w*|\w*LOCKUP_DETECTOR"
 )
+
+#: Intel's processors with HBM. In flat mode their HBM nodes are those without CPUs (Intel Xeon CPU
+#: Max Series Configuration and Tuning Guide).
+_WITH_HBM = re.compile(r"\bXeon\b.*\bMax\b")
+
+#: The distance of nodes that cannot reach each other; no other is longer (ACPI, SLIT).
+_UNKNOWN = 255
 
 #: The names of polling idle states (drivers/cpuidle/poll_state.c, POWER's drivers).
 _POLLS = ("POLL", "snooze")
@@ -300,6 +307,26 @@ class Machine:
     @cached_property
     def _cores_by_cpu(self) -> Mapping[int, Core]:
         return {cpu: core for core in self.cores for cpu in core.cpus.ids}
+
+    def nearest(self, node: Node, others: Sequence[Node]) -> list[Node]:
+        """Those of the others that are nearest to this node: itself if it is among them; all if no
+        distance is known."""
+        if node in others:
+            return [node]
+        far = {other.id: distance for other, distance in zip(self.nodes, node.distances)}
+        least = min((far.get(other.id, _UNKNOWN) for other in others), default=_UNKNOWN)
+        return [other for other in others if far.get(other.id, _UNKNOWN) == least]
+
+    def memory(self, nodes: Iterable[Node]) -> list[tuple[CpuSet, str]]:
+        """The memory of these nodes in words, once for those that have equally much: "16 GiB of
+        HBM", "no memory", or "" if unknown."""
+        amounts: dict[str, list[int]] = {}
+        for node in nodes:
+            words = readable(f"{node.memory_kib} kB") if node.memory_kib else "no memory"
+            if node.memory_kib and not node.cpus and _WITH_HBM.search(self.processor.model or ""):
+                words += " of HBM"
+            amounts.setdefault("" if node.memory_kib is None else words, []).append(node.id)
+        return [(CpuSet.of(ids), words) for words, ids in amounts.items()]
 
     @classmethod
     def from_json(cls, document: object) -> Machine:

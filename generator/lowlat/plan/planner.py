@@ -17,6 +17,7 @@ from lowlat.model.machine import LOWLATENCY_KERNEL, Kernel, Machine
 from lowlat.model.plan import Offer, Plan, PlannedLine, PlannedParameter, PlannedSetting, Skipped
 from lowlat.plan.cpu_request import NONE, CpuRequest, merge
 from lowlat.plan.locality import find_device
+from lowlat.plan.memory import remote_memory
 from lowlat.plan.profile import Profile
 from lowlat.plan.split import split
 
@@ -55,15 +56,14 @@ def make_plan(
     request = merge(profile.request, options.request)
     fixed = None if isolated is None else CpuRequest(isolate=str(isolated) or NONE)
     cpus, warnings = split(machine, fixed or request)
+    device = find_device(machine, request.for_device) if request.for_device else None
     target = Target(
         machine=machine,
         kernel=kernel,
         isolated=cpus.isolated,
         housekeeping=cpus.housekeeping,
         guest=machine.hypervisor is not None and not options.as_host,
-        interrupts=find_device(machine, request.for_device).interrupts
-        if request.for_device
-        else (),
+        interrupts=device.interrupts if device else (),
     )
     made = _PlanMaker(target, _Requested(profile, options), options.as_booted)
     line = cmdline.join(parameter.word for parameter in made.parameters)
@@ -77,6 +77,7 @@ def make_plan(
         skipped=tuple(made.skipped),
         warnings=(
             *warnings,
+            *remote_memory(machine, cpus.isolated, device),
             *_warnings(machine, made.parameters, target),
             *([f"left to you: {profile.needs}"] if profile.needs else ()),
         ),
@@ -162,7 +163,8 @@ class _PlanMaker:
         if refused:
             self._leave_out(entry, refused)
             return
-        fixed = (why, entry.source, entry.risk.value)
+        remark = entry.remark(self._target, given) if given else ""
+        fixed = (f"{why}; {remark}" if remark else why, entry.source, entry.risk.value)
         if entry.value is not None:
             value = entry.own_value(self._target) if given is None else given
             self.parameters.append(PlannedParameter(entry.name, value, *fixed))

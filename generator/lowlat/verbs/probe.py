@@ -52,6 +52,9 @@ def _cpus(machine: Machine) -> _Facts:
     if len(machine.nodes) > 1:
         for node in machine.nodes[:16]:
             yield f"Distances of {node.id}", " ".join(map(str, node.distances[:32]))
+    for nodes, memory in machine.memory(machine.nodes):
+        each = " each" if len(nodes) > 1 and memory[:1].isdigit() else ""
+        yield "Memory", f"node {nodes}: {memory}{each}" if memory else None
 
 
 def _hardware(machine: Machine) -> _Facts:
