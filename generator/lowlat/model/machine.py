@@ -158,14 +158,15 @@ class Device:
 
 @dataclass(frozen=True)
 class Processor:
-    """From /proc/cpuinfo: the first CPU's vendor, model name and microcode version, and the flags
-    that change a plan."""
+    """From /proc/cpuinfo: the first CPU's vendor, model name and microcode version, the flags that
+    change a plan, and the ``bugs`` for which the kernel may switch SMT off."""
 
     vendor: Optional[str] = None
     model: Optional[str] = None
     flags: frozenset[str] = frozenset()
     flags_known: bool = False
     microcode: Optional[str] = None
+    bugs: frozenset[str] = frozenset()
 
     @property
     def invariant_tsc(self) -> Optional[bool]:
@@ -274,7 +275,8 @@ class Kernel:
 class Machine:
     """All that probe read. ``cores`` are in order of their lowest CPU; ``core_types`` has at least
     two entries or none; ``nodes`` includes those without online CPUs. ``hypervisor`` names this
-    guest's hypervisor, None on hardware; ``managers`` are running daemons that also move CPUs,
+    guest's hypervisor, None on hardware; ``container`` names what runs this container, None if it
+    is none; ``managers`` are running daemons that also move CPUs,
     interrupts or frequencies; ``cmdline`` is the running kernel's command line."""
 
     arch: Optional[str]

@@ -16,6 +16,9 @@ _FLAGS = frozenset(
     + ("split_lock_detect", "bus_lock_detect", "hypervisor")
 )
 
+#: Bugs of x86 processors for which the kernel may switch SMT off.
+_BUGS = frozenset(("l1tf", "mds", "msbds_only", "mmio_stale_data"))
+
 #: Keys of a processor in words. "Processor" is one in the oldest ARM kernels, elsewhere the CPU's
 #: number; "uarch" is RISC-V's.
 _WORDS = ("model name", "cpu", "processor", "cpu model", "model", "uarch")
@@ -57,6 +60,7 @@ def parse_processor(cpuinfo: str) -> Processor:
         flags=frozenset((flags or "").split()) & _FLAGS,
         flags_known=flags is not None,
         microcode=values.get("microcode"),
+        bugs=frozenset(values.get("bugs", "").split()) & _BUGS,
     )
 
 
