@@ -85,9 +85,6 @@ class Archive(Root):
     def check_owned(self, path: str) -> None:
         """Accepts every file: the content of an archive is neither run nor booted."""
 
-    def answer(self, name: str, ask: Callable[[Root], str]) -> str:
-        return self.read(f"{ANSWERS}/{name}") or ""
-
     def host(self, path: str) -> str:
         raise Refused(f"{self.path}: nothing can be written into an archive")
 

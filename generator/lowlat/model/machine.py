@@ -297,6 +297,7 @@ class Machine:
     devices: tuple[Device, ...] = ()
     firmware: Firmware = field(default_factory=Firmware)
     services: Services = field(default_factory=Services)
+    container: Optional[str] = None
 
     @property
     def is_x86(self) -> bool:

@@ -7,7 +7,7 @@ from lowlat.base.typed_json import encode
 from lowlat.host import boot_loader, daemons
 from lowlat.host.root import Root
 from lowlat.model.machine import ARM, Machine
-from lowlat.probe import devices, hypervisor, kernel, platform, processors, topology
+from lowlat.probe import container, devices, hypervisor, kernel, platform, processors, topology
 
 
 def host_facts(root: Root) -> dict[str, object]:
@@ -72,4 +72,5 @@ def probe(root: Root) -> Machine:
         devices=devices.read_devices(root, cpus.online, rows),
         firmware=platform.read_firmware(root, processor.vendor, cpus.boot),
         services=platform.read_services(root),
+        container=container.read_container(root),
     )
