@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable
 
@@ -71,9 +72,9 @@ def test_a_list_of_a_megabyte_is_refused_in_a_short_line(host: Hosts) -> None:
     assert len(host(SMT).refusal("--isolate", "x" * 100_000)) < 500
 
 
-def test_the_lowest_online_cpu_boots_where_cpu_0_is_offline(host: Hosts) -> None:
+def test_cpu_0_boots_though_it_is_offline_now(host: Hosts) -> None:
     machine = host(Shape(kinds=(Kind(4),), offline=(0,)))
-    assert machine.cpus() == ("2-3", "1")
+    assert machine.cpus() == ("1-3", "0")
 
 
 def test_a_core_a_node_is_refused_and_the_way_out_is_named_and_works(host: Hosts) -> None:
@@ -112,14 +113,14 @@ def test_both_lists_together_name_every_online_cpu_once(host: Hosts) -> None:
     assert host(SMT).cpus("--isolate", "4-7", "--housekeeping", "0-3") == ("4-7", "0-3")
 
 
-def test_an_offline_cpu_is_in_neither_list(host: Hosts) -> None:
-    machine = host(NAMED["2s16c2t-2n-offline"])
-    plan = machine.plan()
+def test_a_cpu_that_the_line_keeps_off_is_in_neither_list(host: Hosts) -> None:
+    shape = NAMED["2s16c2t-2n-offline"]
+    plan = host(replace(shape, cmdline=f"{shape.cmdline} nosmt")).plan()
     lists = [CpuSet.parse_list(plan["cpus"][name]) for name in ("isolated", "housekeeping")]
-    assert not (lists[0] | lists[1]) & CpuSet.of((0, 5, 37, 63))
-    assert plan["cpus"]["offline"] == "0,5,37,63"
+    assert not (lists[0] | lists[1]) & CpuSet.of(range(32, 64))
+    assert plan["cpus"]["offline"] == "32-63"
     roles = {r["role"]: r["cpus"] for r in plan["cpus"]["reasons"]}
-    assert roles["offline"] == "0,5,37,63"
+    assert roles["offline"] == "32-63"
 
 
 # --------------------------------------------------- what is obeyed with a warning
@@ -309,13 +310,6 @@ def test_unknown_siblings_are_warned_of(host: Hosts) -> None:
     unknown = [text for text in host(NAMED["4c-no-topology"]).warnings() if "siblings" in text]
     assert unknown and "from within its core" in unknown[0]
     assert not any("siblings" in text for text in host(NAMED["4c-vm"]).warnings())
-
-
-def test_offline_siblings_are_warned_of(host: Hosts) -> None:
-    smt = host(Shape(kinds=(Kind(4, 2),), offline=(5,)))
-    assert any("CPU 5 is offline and may be a sibling" in text for text in smt.warnings())
-    plain = host(Shape(kinds=(Kind(8),), offline=(5,)))
-    assert not any("sibling" in text for text in plain.warnings())
 
 
 def test_how_much_the_least_capable_cores_take_is_said(host: Hosts) -> None:

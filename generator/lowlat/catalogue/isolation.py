@@ -9,11 +9,13 @@ from lowlat.catalogue.entry import (
     Evidence,
     EvidenceKind,
     Need,
+    Risk,
     Target,
     Tunable,
     ValueFormat,
 )
 from lowlat.catalogue.needs import ISOLATION, built_in, config
+from lowlat.kernel.cpus import takes_nosmt
 from lowlat.model.cpuset import CpuSet
 
 _ISOLATION = "kernel/sched/isolation.c"
@@ -68,6 +70,18 @@ def _domains(value: str) -> Optional[str]:
 def _offloaded_already(target: Target) -> Optional[str]:
     built = built_in("RCU_NOCB_CPU_DEFAULT_ALL", "with all CPUs offloaded")
     return None if target.isolated else built(target)
+
+
+_TAKES_NOSMT = Need(
+    lambda target: takes_nosmt(target.machine),
+    "kernels of this architecture do not know nosmt",
+    wants="x86, s390, or a kernel that shows cpu/smt/control",
+)
+
+
+def _has_no_smt(target: Target) -> Optional[str]:
+    no_smt = target.machine.power.smt_control == "notsupported"
+    return "no core here has a second thread" if no_smt else None
 
 
 ENTRIES = (
@@ -163,5 +177,18 @@ ENTRIES = (
             shows=EvidenceKind.DEVICE_IRQS,
             expected=lambda value: CpuSet.parse_list(value).mask(),
         ),
+    ),
+    Tunable(
+        name="nosmt",
+        why="keeps the second threads of all cores off: an isolated CPU shares its core with none",
+        note="lowlat isolates whole cores without it. It is for machines whose second threads are "
+        "switched off at run time, and come back with every boot",
+        source=f"{PARAMETERS} nosmt; kernel/cpu.c; arch/s390/kernel/smp.c",
+        value="",
+        needs=(_TAKES_NOSMT,),
+        unneeded=_has_no_smt,
+        cost="halves the hardware threads of the whole machine",
+        risk=Risk.THROUGHPUT,
+        sign=Evidence(path="/sys/devices/system/cpu/smt/active", expected=lambda value: "0"),
     ),
 )

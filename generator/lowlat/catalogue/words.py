@@ -39,7 +39,9 @@ class BootLine:
     """A boot line on a machine. ``words`` are the kernel's words, with "_" for "-" in their names;
     ``values`` has the effective value of each parameter. ``domains``, ``tickless``, ``offloaded``
     and ``managed`` are the CPUs of isolcpus (scheduler domains), nohz_full, rcu_nocbs and
-    isolcpus=managed_irq. Target.isolated joins them."""
+    isolcpus=managed_irq. Target.isolated joins them. ``target.machine`` is the machine in the boot
+    with this line; ``strange`` are CPUs that are offline now, come back with that boot, and may be
+    siblings of any others."""
 
     target: Target
     words: frozenset[str]
@@ -48,6 +50,7 @@ class BootLine:
     tickless: CpuSet = CpuSet()
     offloaded: CpuSet = CpuSet()
     managed: CpuSet = CpuSet()
+    strange: CpuSet = CpuSet()
 
     def has(self, word: str) -> bool:
         name, sign, value = word.partition("=")

@@ -3,7 +3,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 from lowlat.base import bounds
@@ -15,6 +15,7 @@ from lowlat.kernel import facts
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Kernel, Machine
+from lowlat.plan.boot_machine import UnknownSiblings, boot_machine
 
 _ISOLCPUS = re.compile(r"((?:[A-Za-z][A-Za-z_]*,)*)(.*)", re.DOTALL)
 
@@ -101,7 +102,8 @@ def read_cpus(text: str, machine: Machine, *, words: bool = True) -> Optional[Cp
 
 
 def boot_line(words: Sequence[Word], machine: Machine, kernel: Kernel) -> BootLine:
-    """The line's values and CPU lists for a machine."""
+    """The line's values and CPU lists for the machine as it boots with this line."""
+    machine, strange = _at_boot(words, replace(machine, kernel=kernel))
     values: dict[str, str] = {}
     for word in words:
         if word.place == "kernel" and not (word.name == "isolcpus" and word.name in values):
@@ -136,7 +138,26 @@ def boot_line(words: Sequence[Word], machine: Machine, kernel: Kernel) -> BootLi
         tickless,
         cpus(values.get("rcu_nocbs")),
         isolated if "managed_irq" in flags else CpuSet(),
+        strange,
     )
+
+
+def _at_boot(words: Sequence[Word], machine: Machine) -> tuple[Machine, CpuSet]:
+    """The machine in the boot with these words; else the machine as it is, and the CPUs that come
+    back without a sign of their siblings. Words without a root= are no whole line: they would be
+    added to the running one."""
+    line = " ".join(word.text for word in words if word.place == "kernel")
+    if not any(word.name == "root" for word in words):
+        line = f"{' '.join(cmdline.parse(machine.cmdline or ''))} {line}"
+    machine = replace(machine, cmdline=line)
+    if machine.container:  # its host boots
+        return machine, CpuSet()
+    try:
+        return boot_machine(line, machine)[0], CpuSet()
+    except UnknownSiblings as error:
+        return machine, error.cpus
+    except Refused:
+        return machine, CpuSet()
 
 
 def _enabled(values: Iterable[str], domains: CpuSet, tickless: CpuSet) -> frozenset[str]:

@@ -5,6 +5,7 @@ from typing import NamedTuple, Optional
 
 from lowlat.catalogue.names import NEVER
 from lowlat.catalogue.words import KEPT_LISTS, UNREADABLE, BootLine, WordVerdict
+from lowlat.kernel.cpus import takes_nosmt
 from lowlat.lint.line import FLAGS, Word, flags_of, read_cpus
 from lowlat.model.cpuset import CpuSet
 
@@ -106,7 +107,10 @@ def _isolating(word: Word, cpus: CpuSet, line: BootLine) -> Optional[Opinion]:
     if boot in cpus:
         why = f"CPU {boot} boots the system and keeps time: it cannot be left alone"
         return Opinion(_HARMFUL, why, _listing(word, _whole(cpus, line)))
-    split = line.values.get("nosmt") is None and _split(cpus | line.domains | line.tickless, line)
+    if line.strange:
+        why = f"CPU {line.strange} comes back with this boot and may share cores with these CPUs"
+        return Opinion(_HARMFUL, why, f"{word.text} nosmt" if takes_nosmt(machine) else None)
+    split = _split(cpus | line.domains | line.tickless, line)
     if split:
         why = f"splits cores: the sibling CPU {split} is not isolated and shares the core"
         return Opinion(_HARMFUL, why, _listing(word, _whole(cpus, line)))

@@ -11,10 +11,12 @@ from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Target, Tunable
 from lowlat.catalogue.needs import PHYSICAL
+from lowlat.kernel.cpus import cpus_after
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import LOWLATENCY_KERNEL, Kernel, Machine
 from lowlat.model.plan import Offer, Plan, PlannedLine, PlannedParameter, PlannedSetting, Skipped
+from lowlat.plan.boot_machine import boot_machine
 from lowlat.plan.cpu_request import NONE, CpuRequest, merge
 from lowlat.plan.locality import find_device
 from lowlat.plan.memory import remote_memory
@@ -29,8 +31,8 @@ ALREADY = "the running command line already has"
 class Options:
     """The user's options for a plan besides the profile, the same for every verb that makes one.
 
-    ``as_booted`` plans run-time settings for the running boot: a boot parameter replaces a run-time
-    setting only if the running command line has it.
+    ``as_booted`` plans run-time settings for the running boot, with the CPUs that are online now: a
+    boot parameter replaces a run-time setting only if the running command line has it.
     """
 
     request: CpuRequest = CpuRequest()
@@ -47,16 +49,25 @@ def make_plan(
     options: Options,
     isolated: Optional[CpuSet] = None,
 ) -> Plan:
-    """Decide everything for one machine, kernel and profile; ``isolated`` replaces the split, but
-    no device that the options name. Raises Refused if the CPUs cannot be split as asked, a setting
-    enabled by name is impossible here, or the line is too long."""
+    """Decide everything for one machine, kernel and profile, and for the CPUs that the boot with
+    the planned line brings online; ``isolated`` replaces the split, but no device that the options
+    name. Raises Refused if this is a container, if these CPUs are not known or cannot be split as
+    asked, if a setting enabled by name is impossible here, or if the line is too long."""
+    if machine.container and not options.as_booted:
+        raise in_container(machine.container)
     if not profile.isolates and options.request != CpuRequest():
         why = f"profile {profile.name} isolates no CPU: there is none to choose"
         raise Refused(why, hint="leave the options out, or choose another --profile")
-    request = merge(profile.request, options.request)
-    fixed = None if isolated is None else CpuRequest(isolate=str(isolated) or NONE)
-    cpus, warnings = split(machine, fixed or request)
-    device = find_device(machine, request.for_device) if request.for_device else None
+    request, wanted = merge(profile.request, options.request), _Requested(profile, options)
+    named = request.for_device
+    if isolated is not None:
+        request = CpuRequest(isolate=str(isolated) or NONE)
+    if options.as_booted:
+        relied = tuple(_offline(machine))
+    else:
+        machine, relied = _at_boot(replace(machine, kernel=kernel), wanted, request)
+    cpus, warnings = split(machine, request)
+    device = find_device(machine, named) if named else None
     target = Target(
         machine=machine,
         kernel=kernel,
@@ -65,7 +76,7 @@ def make_plan(
         guest=machine.hypervisor is not None and not options.as_host,
         interrupts=device.interrupts if device else (),
     )
-    made = _PlanMaker(target, _Requested(profile, options), options.as_booted)
+    made = _PlanMaker(target, wanted, options.as_booted)
     line = cmdline.join(parameter.word for parameter in made.parameters)
     result = Plan(
         profile=profile.name,
@@ -76,6 +87,7 @@ def make_plan(
         optional=tuple(made.optional),
         skipped=tuple(made.skipped),
         warnings=(
+            *relied,
             *warnings,
             *remote_memory(machine, cpus.isolated, device),
             *_warnings(machine, made.parameters, target),
@@ -85,6 +97,35 @@ def make_plan(
     stock = cmdline.without(machine.cmdline or "", [p.name for p in result.parameters])
     cmdline.check_length(f"{stock} {result.boot_line}", "the kernel command line")
     return result
+
+
+def _at_boot(
+    machine: Machine, wanted: "_Requested", request: CpuRequest
+) -> tuple[Machine, tuple[str, ...]]:
+    """The machine in the boot with the planned line. Siblings do not matter to a plan that isolates
+    nothing."""
+    try:
+        return boot_machine(wanted.line(machine), machine)
+    except Refused:
+        if request.isolate != NONE:
+            raise
+        return machine, ()
+
+
+def _offline(machine: Machine) -> Iterable[str]:
+    """A warning of CPUs that are offline now and not by the line."""
+    coming = cpus_after(machine.cmdline or "", machine) & machine.cpus.offline
+    if coming and not machine.container:
+        yield (
+            f"CPU {coming} is offline and may be a sibling of an isolated one: once online it "
+            "takes tasks of the system, so plan again when you bring it online"
+        )
+
+
+def in_container(name: str) -> Refused:
+    """The error of a verb that plans for a host or changes it."""
+    why = f"this is a container ({name}): the boot line and the kernel's settings are its host's"
+    return Refused(why, hint="run the same command on the host")
 
 
 class _Requested:
@@ -107,6 +148,11 @@ class _Requested:
                 raise Refused(f"'{name}' is both enabled and disabled")
             self.values[name] = "off"
             self.disabled.add(name)
+
+    def line(self, machine: Machine) -> str:
+        """The stock line with the words of the plan that keep CPUs off."""
+        words = ["nosmt"] if self.values.get("nosmt", "off") != "off" else []
+        return " ".join([*cmdline.parse(machine.cmdline or ""), *words])
 
 
 class _PlanMaker:

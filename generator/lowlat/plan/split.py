@@ -19,9 +19,8 @@ from lowlat.plan import locality
 from lowlat.plan.cpu_request import NONE, CpuRequest, by_lists
 from lowlat.plan.locality import Near, busy_device, local_interrupts, local_to, near_device
 
-#: Values of cpu/smt/control while siblings are offline, and while no sibling runs.
-_PARKED = ("off", "forceoff")
-_NO_SIBLINGS = (*_PARKED, "notsupported")
+#: Values of cpu/smt/control while no sibling runs.
+_NO_SIBLINGS = ("off", "forceoff", "notsupported")
 
 #: From this number of CPUs on, the system gets two hardware threads.
 _TWO_THREADS_FROM = 6
@@ -333,12 +332,6 @@ def _siblings(machine: Machine) -> Iterable[str]:
             "which CPUs are siblings of one core (SMT) is not known: where cores have two threads, "
             "work of the system may disturb an isolated CPU from within its core; give --isolate "
             "whole cores"
-        )
-    threads = max(len(core.cpus) for core in machine.cores)
-    if machine.cpus.offline and (threads > 1 or machine.power.smt_control in _PARKED):
-        yield (
-            f"CPU {machine.cpus.offline} is offline and may be a sibling of an isolated one: once "
-            "online it takes tasks of the system, so plan again when you bring it online"
         )
 
 

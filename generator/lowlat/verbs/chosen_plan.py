@@ -9,10 +9,12 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.host.root import Root
+from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Kernel, Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import current, planner, profile, store
+from lowlat.plan.boot_machine import boot_machine
 from lowlat.plan.cpu_request import merge
 from lowlat.plan.kubelet import for_kubelet
 from lowlat.probe import probe
@@ -31,17 +33,32 @@ class ChosenPlan:
     plan: Plan
     other: str
 
+    @property
+    def at_boot(self) -> Machine:
+        """The machine in the boot with the plan's line."""
+        line = f"{self.machine.cmdline or ''} {self.plan.cmdline.text}"
+        try:
+            return boot_machine(line, replace(self.machine, kernel=self.kernel))[0]
+        except Refused:
+            return self.machine
+
 
 def make_plan(choice: PlanChoice, root: Root, *, kubelet: bool = False) -> ChosenPlan:
     """The plan that all verbs speak of, for one kernel: what was asked for, else the applied plan,
     else the default. ``kubelet`` adds housekeeping CPUs for one to a new plan."""
     machine = probe(root)
+    if machine.container:
+        raise planner.in_container(machine.container)
     kernel = read_release(root, choice.kernel, machine.kernel)
     known = None
     with suppress(*[Refused] if choice.asks else []):  # damaged state does not matter then
         known = applied(root, kernel.release)
     if known is not None and not choice.asks:
         return ChosenPlan(machine, kernel, known, "")
+    if known is not None and store.is_booted(known, root):
+        # What this boot has of the applied plan, another plan need not keep.
+        names = [parameter.name for parameter in known.parameters]
+        machine = replace(machine, cmdline=cmdline.without(machine.cmdline or "", names))
     named = profile.load(choice.profile or profile.DEFAULT, root)
     wanted = options.consistent(choice.wanted)
     if kubelet and named.isolates:

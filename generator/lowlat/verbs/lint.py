@@ -81,7 +81,7 @@ def main(args: LintArguments) -> int:
     ours = result.against.plan
     undone = tuple(run_time(ours, root)) if alive and ours else ()
     document = {**result.to_json(), "runtime": [{"name": n, "why": why} for n, why in undone]}
-    options.show(args.json, lambda: document, describe(result, machine, kernel, undone))
+    options.show(args.json, lambda: document, describe(result, line.target.machine, kernel, undone))
     return 1 if result.bad else 0
 
 

@@ -42,7 +42,7 @@ def main(args: PlanArguments) -> int:
         raise Refused("--brief and --diff: each is something else", hint="give one of the two")
     root = open_root(args.root)
     chosen = chosen_plan.make_plan(args.plan, root)
-    machine, plan = chosen.machine, chosen.plan
+    machine, plan = chosen.at_boot, chosen.plan
     options.write_svg(args.svg, machine, plan.isolated)
     if args.json:
         chosen_plan.note(chosen.other)

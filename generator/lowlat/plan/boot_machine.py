@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The machine as a boot with a line finds it: CPUs that are offline now come back, others stay off.
+
+A pure transform of a Machine. A CPU that comes back is where its siblings are; a core that comes
+back as a whole is where the nearest CPUs by number are, if they agree.
+"""
+
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Callable, Optional, TypeVar
+
+from lowlat.base.errors import Refused
+from lowlat.kernel.cpus import boot_cpu, cpus_after, is_power, takes_nosmt, threads_after
+from lowlat.model import cmdline
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Core, Machine
+from lowlat.plan.siblings import whole_cores
+
+_T = TypeVar("_T")
+
+
+def boot_machine(line: str, machine: Machine) -> tuple[Machine, tuple[str, ...]]:
+    """The machine after a boot with this line, and warnings about its CPUs. Its offline CPUs are
+    those that the line keeps off. Raises Refused if nothing tells whose siblings the CPUs are that
+    come back."""
+    threads = threads_after(line, machine)
+    if machine.arch == "s390x" and threads != threads_after(machine.cmdline or "", machine):
+        why = "the line changes the threads of each core, and with them the numbers of the CPUs"
+        raise Refused(why, hint="boot once with that word alone, then plan again")
+    known = whole_cores(machine)
+    change = _CpuChange(machine, known.cores)
+    online = cpus_after(line, replace(machine, cores=change.cores))
+    back = online & machine.cpus.offline
+    strange = back - CpuSet.of(known.cores)
+    if strange:
+        raise UnknownSiblings(machine, strange)
+    notes = []
+    if back:
+        notes.append(f"CPU {back} is offline now and comes back with this boot: {known.relied}")
+    kept = (machine.cpus.online | machine.cpus.offline) - online
+    if kept and cmdline.values(line, "maxcpus"):
+        notes.append(
+            f"maxcpus= keeps CPU {kept} off at the boot alone: once online they take tasks of the "
+            "system, so nothing may switch them on"
+        )
+    return change.to(online), tuple(notes)
+
+
+class UnknownSiblings(Refused):
+    """``cpus`` come back with a boot, and nothing tells whose siblings they are."""
+
+    def __init__(self, machine: Machine, cpus: CpuSet) -> None:
+        self.cpus = cpus
+        why = f"CPU {cpus} comes back with this boot, and nothing tells whose siblings they are"
+        super().__init__(why, hint=", or ".join(_ways_out(machine, cpus)))
+
+
+def _ways_out(machine: Machine, back: CpuSet) -> Iterator[str]:
+    switch = f"chcpu -e {back}"
+    if machine.power.smt_control == "off":
+        switch = "echo on > /sys/devices/system/cpu/smt/control"
+    yield f"'{switch}' brings them online to plan again"
+    if takes_nosmt(machine):
+        yield "'--enable nosmt' plans a boot without them"
+    elif is_power(machine):
+        threads = max(len(core.cpus) for core in machine.cores)
+        yield f"smt-enabled={threads} on the stock line keeps them off"
+
+
+class _CpuChange:
+    """A machine before and after its CPUs change: ``whole`` is the core of each offline CPU for
+    which it is known, ``cores`` are all cores with these CPUs."""
+
+    def __init__(self, machine: Machine, whole: Mapping[int, CpuSet]) -> None:
+        self._before = machine
+        self._online = sorted(machine.cpus.online)
+        self._whole = {cpu: core for core in dict.fromkeys(whole.values()) for cpu in core}
+        #: The offline CPUs and what they are near to, by the lowest of these.
+        self._beside: dict[int, list[tuple[int, CpuSet]]] = {}
+        for cpu in whole:
+            near = self._near(cpu)
+            self._beside.setdefault(near.first, []).append((cpu, near))
+        lone = [core for core in dict.fromkeys(whole.values()) if not core & machine.cpus.online]
+        cores = [*map(self._grown, machine.cores), *map(self._placed, lone)]
+        self.cores = tuple(sorted(cores, key=lambda core: core.cpus.first))
+
+    def to(self, online: CpuSet) -> Machine:
+        """The machine with these CPUs online."""
+        before, after = self._before, self._after
+        present = before.cpus.online | before.cpus.offline
+        nodes = (replace(node, cpus=after(node.cpus) & online) for node in before.nodes)
+        caches = [replace(cache, cpus=after(cache.cpus) & online) for cache in before.caches]
+        types = [replace(kind, cpus=after(kind.cpus) & online) for kind in before.core_types]
+        types = [kind for kind in types if kind.cpus]
+        return replace(
+            before,
+            cpus=replace(
+                before.cpus, online=online, offline=present - online, boot=boot_cpu(before)
+            ),
+            cores=tuple(_with(online, self.cores)),
+            core_types=tuple(types) if len(types) > 1 else (),
+            nodes=tuple(nodes),
+            caches=tuple(
+                sorted(
+                    (cache for cache in caches if cache.cpus),
+                    key=lambda cache: (cache.level, cache.cpus.first, cache.kind),
+                )
+            ),
+            devices=tuple(
+                replace(device, cpus=after(device.cpus) & online) if device.cpus else device
+                for device in before.devices
+            ),
+        )
+
+    def _after(self, cpus: CpuSet) -> CpuSet:
+        """The CPUs of a place, with the offline ones that are near to it alone."""
+        beside = (item for cpu in cpus for item in self._beside.get(cpu, ()))
+        return cpus | CpuSet.of(cpu for cpu, near in beside if near <= cpus)
+
+    def _near(self, cpu: int) -> CpuSet:
+        """The online siblings of an offline CPU, else the two next CPUs on each side."""
+        siblings = self._whole[cpu] & self._before.cpus.online
+        place = bisect(self._online, cpu)
+        return siblings or CpuSet.of(self._online[max(place - 2, 0) : place + 2])
+
+    def _grown(self, core: Core) -> Core:
+        """The core with its threads that are offline now."""
+        return replace(core, cpus=self._whole.get(core.cpus.first, core.cpus))
+
+    def _placed(self, cpus: CpuSet) -> Core:
+        """A core of CPUs that are all offline now."""
+        near = [self._before.core_of(cpu) for cpu in self._near(cpus.first)]
+
+        def common(what: Callable[[Core], _T]) -> Optional[_T]:
+            values = {what(core) for core in near}
+            return values.pop() if len(values) == 1 else None
+
+        return Core(
+            cpus=cpus,
+            package=common(lambda core: core.package),
+            die=common(lambda core: core.die),
+            cluster=common(lambda core: core.cluster),
+            nodes=common(lambda core: core.nodes) or (),
+            cache=common(lambda core: core.cache),
+            book=common(lambda core: core.book),
+            drawer=common(lambda core: core.drawer),
+        )
+
+
+def _with(online: CpuSet, cores: Iterable[Core]) -> Iterator[Core]:
+    """The cores of these CPUs; a cache domain is named by its lowest one."""
+    left = [replace(core, cpus=core.cpus & online) for core in cores if core.cpus & online]
+    lowest: dict[int, int] = {}
+    for core in left:
+        if core.cache is not None:
+            lowest.setdefault(core.cache, core.cpus.first)
+    for core in left:
+        yield core if core.cache is None else replace(core, cache=lowest[core.cache])
