@@ -20,6 +20,8 @@ from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.plan import profile
+from lowlat.plan.online_cpus import difference, read_online
+from lowlat.probe.container import read_container
 from lowlat.probe.kernel import running_release
 
 SCHEMA = "lowlat.status/1"
@@ -124,6 +126,14 @@ def read(root: Root) -> Status:
     running = read_boot(root, set(plans.values()))
     name, boot, notes = _loader(root)
     edited = tuple(transaction.edited(disk, journal))
+    inside = read_container(root)
+    if inside:
+        notes.append(f"this is a container ({inside}): run lowlat-gen on its host")
+    notes += (
+        text
+        for plan in stored
+        if plan.id == running.plan and (text := difference(plan, read_online(root)))
+    )
     notes += [f"{path} was edited since lowlat wrote it" for path in edited]
     lost = transaction.gone(disk, journal) if decision else []
     notes += [f"{path} is gone: 'lowlat-gen apply' writes it again" for path in lost]

@@ -25,6 +25,7 @@ from lowlat.host.root import ANSWERS, BOOT_ID, Root, glob, is_glob
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.plan import store
+from lowlat.plan.online_cpus import ONLINE
 from lowlat.render.files import expand
 from lowlat.runtime.kthreads import SCHEME, Threads
 from lowlat.runtime.settings import JOURNAL
@@ -34,6 +35,7 @@ from lowlat.verify import behaviour, counters, effects, overrides, tasks
 _ALWAYS = (
     "/proc/cmdline",
     "/proc/sys/kernel/osrelease",
+    ONLINE,
     BOOT_ID,
     *counters.ISOLATED,
     *behaviour.FILES,

@@ -13,6 +13,7 @@ from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.boot import BootFindings
 from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding
+from lowlat.verify.online_cpus import online_cpus
 from lowlat.verify.runtime import RuntimeFindings
 from lowlat.verify.ticks import Ticks
 from lowlat.verify.unexpected_interrupts import UnexpectedInterrupts
@@ -22,11 +23,12 @@ SCHEMA = "lowlat.verify/1"
 
 
 def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Finding]:
-    """A row for every planned setting, boot parameters first, then for the tick of each isolated
+    """A row if other CPUs are online than planned; one for every planned setting, boot parameters
+    first, then for the tick of each isolated
     CPU, its other interrupts and its unexpected tasks. Reads, never writes."""
     behaviour = Behaviour(plan, root)
     boot = BootFindings(behaviour, read_messages(root), counted)
-    rows = boot.rows()
+    rows = [row for row in [online_cpus(plan, root)] if row.state.bad] + boot.rows()
     rows += RuntimeFindings(behaviour).rows()
     settings = tuple(rows)
     if counted is not None:

@@ -19,6 +19,7 @@ from lowlat.plan import store
 from lowlat.runtime import settings
 from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.finding import Finding, Standing
+from lowlat.verify.online_cpus import online_cpus
 from lowlat.verify.runtime import RuntimeFindings
 
 _QUIET = (Standing.EFFECTIVE, Standing.UNVERIFIABLE)
@@ -69,6 +70,7 @@ class Watch:
 
     def _read(self, plan: Plan) -> _Rows:
         rows = RuntimeFindings(Behaviour(plan, self._root)).rows()
+        rows.append(online_cpus(plan, self._root))
         return {(row.name, row.where): row for row in rows}
 
     def _news(self, rows: _Rows) -> Iterator[str]:

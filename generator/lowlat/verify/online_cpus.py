@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether the CPUs that are online are those of the plan."""
+
+from lowlat.host.root import Root
+from lowlat.model.plan import Plan
+from lowlat.plan.online_cpus import ONLINE, difference, read_online
+from lowlat.verify.finding import Finding, Standing
+
+
+def online_cpus(plan: Plan, root: Root) -> Finding:
+    online, expected = read_online(root), str(plan.cpus.online)
+    differs = difference(plan, online)
+    state = Standing.NOT_APPLIED if differs else Standing.EFFECTIVE
+    evidence = differs or f"CPU {expected} is online"
+    return Finding("cpus", ONLINE, expected, str(online), state, None, evidence)
