@@ -17,9 +17,11 @@ from lowlat.boot import entry_line, kexec
 from lowlat.boot.loaders import detect
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.host import tuned
-from lowlat.host.root import Root
+from lowlat.host.root import CPU, Root
 from lowlat.measure.child import find_harness
 from lowlat.measure.tools.known import KNOWN
+from lowlat.model.cpuset import CpuSet
+from lowlat.probe.container import read_container
 from lowlat.rehearse import packages as kernels
 from lowlat.rehearse import qemu, vm
 from lowlat.verbs import VERBS, chosen_plan, options
@@ -91,6 +93,7 @@ def _describe(verbs: tuple[str, ...], lacking: tuple[Lack, ...]) -> Iterator[str
 def lacks(root: Root) -> Iterator[Lack]:
     """What verbs lack on this machine; gaps that stop a verb come first."""
     yield from _rights()
+    yield from _container(root)
     yield from _boot(root)
     yield from _measuring(root)
     yield from _rehearsing()
@@ -115,6 +118,19 @@ def _rights() -> Iterator[Lack]:
     if resource.getrlimit(resource.RLIMIT_RTPRIO)[0] == 0:
         mend = f"{_SUDO}, or set rtprio in /etc/security/limits.d"
         yield Lack(("run", "measure"), "real-time priorities", "--policy fifo:N", mend)
+
+
+def _container(root: Root) -> Iterator[Lack]:
+    name = read_container(root)
+    if name:
+        verbs = ("plan", "apply", "trial", "promote", "tune", "runtime", "render")
+        what = f"the host: this is a container ({name})"
+        yield Lack(verbs, what, "", "run lowlat-gen on the host")
+    allowed, online = CpuSet.of(os.sched_getaffinity(0)), root.read_cpus(f"{CPU}/online")
+    missing = (online or CpuSet()) - allowed - (root.read_cpus(f"{CPU}/isolated") or CpuSet())
+    if missing:
+        mend = "a container, a cpuset or taskset keeps this process off the others"
+        yield Lack(("run", "measure"), f"CPU {missing}", f"this process may use {allowed}", mend)
 
 
 def _boot(root: Root) -> Iterator[Lack]:

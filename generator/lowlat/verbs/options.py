@@ -19,7 +19,8 @@ from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
 from lowlat.plan import profile
-from lowlat.plan.planner import Options
+from lowlat.plan.planner import Options, in_container
+from lowlat.probe.container import read_container
 
 #: A longer count adds nothing: watch finds interrupts that come once an hour.
 _COUNTED = (0.0, 3600.0, "0s to 1h")
@@ -56,12 +57,15 @@ class HostArguments:
     )
     dry_run: bool = flag("print what would be done, and do nothing")
 
-    def open(self) -> Root:
-        """The tree to write to. Raises Refused if it is an archive."""
+    def open(self, *, takes_back: bool = False) -> Root:
+        """The tree to write to. Raises Refused if it is an archive, or, unless the verb takes
+        changes back, a container's."""
         root = open_root(self.root, trusted=not self.dry_run)
         if not Path(self.root).is_dir() or not root.exists("/etc"):
             why = f"--root {self.root} is not the tree of a system"
             raise Refused(why, hint="'lowlat-gen plan' and 'render' read a captured machine")
+        if not takes_back:
+            refuse_container(root)
         return root
 
 
@@ -80,6 +84,13 @@ class PlanChoice:
     def asks(self) -> bool:
         """Whether it asks for a new plan: a kernel alone chooses one of the applied ones."""
         return self.profile is not None or self.wanted != Options()
+
+
+def refuse_container(root: Root) -> None:
+    """Raises Refused if the root is that of a container."""
+    name = read_container(root)
+    if name:
+        raise in_container(name)
 
 
 def consistent(wanted: Options) -> Options:

@@ -60,6 +60,7 @@ def _cpus(machine: Machine) -> _Facts:
 def _hardware(machine: Machine) -> _Facts:
     power, clock = machine.power, machine.clock
     yield "Hypervisor", machine.hypervisor or "none found"
+    yield "Container", machine.container
     yield "Clock source", _with(clock.current, clock.available)
     yield "TSC", " ".join(sorted(f for f in machine.processor.flags if "tsc" in f))
     yield "Idle driver", power.idle_driver

@@ -18,7 +18,7 @@ RollbackArguments = options.ChangeArguments
 
 
 def main(args: RollbackArguments) -> int:
-    root = args.open()
+    root = args.open(takes_back=True)
     if not rollback.applied(root):
         if not args.dry_run:
             rollback.tidy(root)

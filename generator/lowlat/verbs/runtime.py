@@ -33,6 +33,8 @@ def main(args: RuntimeArguments) -> int:
     root = open_root(args.root)
     if args.action == "stop":
         return _stop(args, root)
+    if args.action == "start":
+        options.refuse_container(root)
     plan = _plan(args, root)
     outcomes = settings.inspect(settings.ours(plan), root)
     due = settings.pending(outcomes) if args.dry_run else []

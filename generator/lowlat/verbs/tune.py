@@ -39,7 +39,7 @@ class TuneArguments(options.HostArguments):
 
 
 def main(args: TuneArguments) -> int:
-    root = args.open()
+    root = args.open(takes_back=args.status or args.abort)
     for name, follow in (
         ("status", _status),
         ("resume", _resume),
