@@ -2,12 +2,13 @@
 """The picture of a machine as SVG, for a document: every core a tile, every part with a title."""
 
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lowlat.base import encode, resources
-from lowlat.draw.layout import Cell, MachinePart, Picture
-from lowlat.draw.text import NOUNS, absent_lines, device_lines, more, names
+from lowlat.draw.picture import Cell, MachinePart, Picture
+from lowlat.draw.text import NOUNS, absent_lines, device_lines, more, names, runs, summary
 from lowlat.model.cpuset import CpuSet
 
 WIDTH = 960
@@ -19,11 +20,22 @@ _NARROW = 380
 _THREAD = (30, 24)
 _MINI = 11
 
+#: No font is measured: this is the mean letter width of a wide font (DejaVu Sans).
+_LETTER = 12 * 0.58
+
 #: The longest CPU list in a note, in characters.
 _MORE = 72
 
-#: Above this number of cores in one row, cores become small tiles without numbers.
-_MANY = 64
+#: Above this number of cores in one row, cores become small tiles without numbers; the numbers
+#: stand below.
+_MANY = 160
+
+
+#: The legend of tiles with numbers, and of those without.
+_TILES = {
+    False: "a tile is a core with the numbers of its hardware threads",
+    True: "a small tile is a core; the numbers stand below",
+}
 
 
 @dataclass(frozen=True)
@@ -39,6 +51,7 @@ def svg(picture: Picture) -> str:
     """The SVG document, with a title and a description for screen readers."""
     room = WIDTH - 2 * _PAD
     parts = [_text_line(_heading(picture), "head", 24)]
+    parts += _notes(picture.shared)
     parts += [_flow([_part(package, 0, room) for package in picture.packages], room)]
     parts += _notes(device_lines(picture.devices))
     parts += _notes(absent_lines(picture, 120))
@@ -64,7 +77,7 @@ def _heading(picture: Picture) -> str:
 
 
 def _description(picture: Picture) -> str:
-    cells = [cell for package in picture.packages for cell in package.drawn()]
+    cells = [cell for row in picture.rows() for cell in row]
     found = []
     for role in ("isolated", "housekeeping", ""):
         cpus = CpuSet.of(cpu for cell in cells if cell.role == role for cpu in cell.cpus.ids)
@@ -77,19 +90,17 @@ def _description(picture: Picture) -> str:
 
 
 def _part(part: MachinePart, depth: int, room: float) -> _Block:
-    """A package, node, cache or the cores of one type, with its content. Cores, and a node without
-    a title, have no panel."""
-    panel = depth < len(NOUNS) and bool(part.title or NOUNS[depth] != "nodes")
+    """A package, node, cache or cluster with its content. Clusters, and nodes and caches without a
+    title, have no panel."""
+    panel = depth == 0 or bool(part.title) and depth < len(NOUNS) - 1
     inner = room - 2 * _PAD if panel else room
     heading = "name" if depth < 2 else "note"
     blocks = [_text_line(part.title, heading)] if part.title else []
-    within = [_part(one, depth + 1, inner) for one in part.parts]
-    # Types of cores stand below each other, everything else side by side.
-    blocks += within if depth == len(NOUNS) - 1 else [_flow(within, inner)]
+    blocks += [_flow([_part(one, depth + 1, inner) for one in part.parts], inner)]
     blocks += [_row(part.cells, inner)] if part.cells else []
-    if depth < len(NOUNS):
-        blocks += _notes(more(part, NOUNS[depth], _MORE))
-    blocks += _notes(device_lines(part.devices))
+    wide = max([_NARROW / 2, *(block.width for block in blocks)])
+    blocks += _notes(more(part, NOUNS[depth], _MORE), wide)
+    blocks += _notes(device_lines(part.devices), wide)
     whole = _stack(block for block in blocks if block.width)
     if not panel:
         return whole
@@ -102,7 +113,8 @@ def _row(cells: Sequence[Cell], room: float) -> _Block:
     if len(cells) > _MANY:
         drawn = ((one, _rect(0, 0, _MINI, _MINI, one.role or "core", 2)) for one in cells)
         small = [_Block(_MINI, _MINI, _hinted(*one)) for one in drawn]
-        return _flow(small, min(room, 32 * (_MINI + 3)), 3)
+        shown = _flow(small, min(room, 32 * (_MINI + 3)), 3)
+        return _stack([shown, *_notes(summary(run, _MORE) for run in runs(cells))])
     tiles = [_tile(cell) for cell in cells]
     widest = max(tile.width for tile in tiles) + 4
     # A row of few cores is narrow, so that another package fits beside it; lines are equally long.
@@ -131,8 +143,11 @@ def _hinted(cell: Cell, markup: str) -> str:
     return f"<g><title>Core of CPU {names(cell.cpus)}{role}</title>{markup}</g>"
 
 
-def _notes(lines: Iterable[str]) -> list[_Block]:
-    return [_text_line(line, "note") for line in lines]
+def _notes(lines: Iterable[str], room: float = WIDTH) -> list[_Block]:
+    """Notes in lines of about this width, so that they widen no box."""
+    fitting = int(room / _LETTER)
+    broken = (textwrap.wrap(line, fitting, break_long_words=False) for line in lines)
+    return [_text_line(line, "note") for lines in broken for line in lines]
 
 
 def _legend(picture: Picture) -> _Block:
@@ -142,7 +157,8 @@ def _legend(picture: Picture) -> _Block:
         text = _text_line(f"{kind} core" if picture.roles else kind, "note")
         tile = _rect(0, 2, 22, 13, kind, 3)
         blocks.append(_Block(text.width + 30, _LINE, tile + _moved(text, 28, 0)))
-    blocks.append(_text_line("a tile is a core with the numbers of its hardware threads", "note"))
+    sizes = {len(row) > _MANY for row in picture.rows()}
+    blocks += _notes(_TILES[many] for many in sorted(sizes))
     return _flow(blocks, WIDTH - 2 * _PAD, 18)
 
 
@@ -150,8 +166,7 @@ def _legend(picture: Picture) -> _Block:
 
 
 def _text_line(text: str, kind: str, height: float = _LINE) -> _Block:
-    # No font is measured: this is the mean letter width of a wide font (DejaVu Sans, and bold).
-    letter = 17 * 0.61 if kind == "head" else 12 * 0.58
+    letter = 17 * 0.61 if kind == "head" else _LETTER
     most = int((WIDTH - 6 * _PAD) / letter)
     shown = text if len(text) <= most else f"{text[: most - 1]}…"
     markup = f'<text class="{kind}" x="0" y="{height - 5:g}">{encode.markup(shown)}</text>'

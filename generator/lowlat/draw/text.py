@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from lowlat.base.terminal import columns, paint, printable
-from lowlat.draw.layout import Cell, MachinePart, Picture
+from lowlat.draw.picture import Cell, MachinePart, Picture
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Device
 
@@ -16,8 +16,11 @@ from lowlat.model.machine import Device
 _MANY = 32
 _MOST_DEVICES = 6
 
+#: The longest list of CPUs on a line, in characters.
+WIDE = 56
+
 #: The levels of the drawing, from the outside.
-NOUNS = ("packages", "nodes", "caches")
+NOUNS = ("package", "node", "cache", "cluster")
 
 _COLOURS = {"isolated": "32", "housekeeping": "33"}
 
@@ -25,6 +28,7 @@ _COLOURS = {"isolated": "32", "housekeeping": "33"}
 def draw(picture: Picture, *, colour: bool = False) -> Iterator[str]:
     """The lines of the drawing, no wider than the terminal unless names are too long."""
     pen = _Pen(colour)
+    yield from map(printable, picture.shared)
     for package in picture.packages:
         yield from pen.part(package)
     yield from pen.devices(picture.devices, "")
@@ -42,7 +46,7 @@ class _Pen:
 
     def part(self, part: MachinePart, depth: int = 0, indent: str = "") -> Iterator[str]:
         """A package, or a node of it, with its content."""
-        if NOUNS[depth] == "caches":
+        if NOUNS[depth] == "cache":
             yield from self._domain(part, indent)
             return
         if part.title:
@@ -55,19 +59,19 @@ class _Pen:
 
     def _domain(self, domain: MachinePart, indent: str) -> Iterator[str]:
         title = domain.title
+        wide = max(len(row.title) for row in domain.parts)
         for row in domain.parts:
-            label = printable("  ".join(filter(None, (title, row.title))))
-            yield from self._row(row, indent + (f"{label}  " if label else ""))
+            label = printable("  ".join(filter(None, (title, f"{row.title:{wide}}"))))
+            lead = indent + (f"{label}  " if label else "")
+            yield from self._row(row, lead)
             title = " " * len(title)
-        yield from (indent + line for line in more(domain, "caches"))
+            yield from (" " * len(lead) + line for line in more(row, "cluster"))
+        yield from (indent + line for line in more(domain, "cache"))
 
     def _row(self, row: MachinePart, lead: str) -> Iterator[str]:
         parts = [self._cell(cell) for cell in row.cells]
         if len(row.cells) > _MANY:
-            parts = [
-                self._summary(list(run))
-                for _, run in groupby(row.cells, lambda cell: (cell.role, len(cell.cpus)))
-            ]
+            parts = [self._summary(run) for run in runs(row.cells)]
         line, used = lead, len(lead)
         for position, (text, size) in enumerate(parts):
             if position and used + size > self._width:
@@ -82,26 +86,28 @@ class _Pen:
         return self._paint(text, _COLOURS.get(cell.role, "")), len(text)
 
     def _summary(self, run: Sequence[Cell]) -> tuple[str, int]:
-        cpus = CpuSet.of(cpu for cell in run for cpu in cell.cpus.ids)
-        text = _bracket(run[0].role, shorten(cpus))
-        words = f" {_count(run)}"
-        return self._paint(text, _COLOURS.get(run[0].role, "")) + words, self._width
+        text = _bracket(run[0].role, shorten(_cpus(run)))
+        return self._paint(text, _COLOURS.get(run[0].role, "")) + f" {_count(run)}", self._width
 
     def devices(self, devices: Sequence[Device], indent: str) -> Iterator[str]:
         yield from (f"{indent}{line}"[: self._width] for line in device_lines(devices))
 
     def legend(self, picture: Picture) -> str:
         if not picture.roles:
-            return "A bracket is a core, with the numbers of its online CPUs."
+            summed = any(len(row) > _MANY for row in picture.rows())
+            of = "the cores that the line counts" if summed else "a core"
+            return f"A bracket has the numbers of the online CPUs of {of}."
         isolated = self._paint("[ ]", _COLOURS["isolated"])
         kept = self._paint("( )", _COLOURS["housekeeping"])
         return f"{isolated} an isolated core   {kept} a housekeeping core"
 
 
-def absent_lines(picture: Picture, limit: int = 56) -> Iterator[str]:
+def absent_lines(picture: Picture, limit: int = WIDE) -> Iterator[str]:
     """Parts without a place in the drawing: nodes without online CPUs, and offline CPUs."""
-    if picture.memory_only:
-        yield f"Without online CPUs: NUMA node {shorten(picture.memory_only, limit)}"
+    for nodes, memory in picture.bare:
+        each = " each" if len(nodes) > 1 and memory[:1].isdigit() else ""
+        words = f" ({memory}{each})" if memory else ""
+        yield f"Without online CPUs: NUMA node {shorten(nodes, limit)}{words}"
     if picture.offline:
         yield f"Offline: CPU {shorten(picture.offline, limit)}"
 
@@ -113,13 +119,14 @@ def device_lines(devices: Sequence[Device]) -> Iterator[str]:
         yield f"and {len(devices) - _MOST_DEVICES} more devices"
 
 
-def more(part: MachinePart, what: str, limit: int = 56) -> Iterator[str]:
+def more(part: MachinePart, what: str, limit: int = WIDE) -> Iterator[str]:
     """A line in place of the parts that look like this one; nothing if there are none."""
     if part.times > 1:
-        kept = sum(cell.role == "housekeeping" for cell in part.drawn())
+        kept = sum(cell.role == "housekeeping" for row in part.rows() for cell in row)
         roles = f", each with {kept} housekeeping" if kept else ""
         cpus = shorten(part.more, limit)
-        yield f"and {part.times - 1} more {what} like it{roles}: CPU {cpus}"
+        plural = "s" if part.times > 2 else ""
+        yield f"and {part.times - 1} more {what}{plural} like it{roles}: CPU {cpus}"
 
 
 def _described(device: Device) -> str:
@@ -136,12 +143,28 @@ def _described(device: Device) -> str:
     return printable("  ".join(filter(None, words)))
 
 
+def runs(row: Sequence[Cell]) -> Iterator[list[Cell]]:
+    """The cores of a row by role and number of threads, as far as they stand side by side."""
+    for _, run in groupby(row, lambda cell: (cell.role, len(cell.cpus))):
+        yield list(run)
+
+
+def summary(run: Sequence[Cell], limit: int) -> str:
+    """Equal cores in words."""
+    role = f"{run[0].role}, " if run[0].role else ""
+    return f"CPU {shorten(_cpus(run), limit)}: {role}{_count(run)}"
+
+
+def _cpus(run: Sequence[Cell]) -> CpuSet:
+    return CpuSet.of(cpu for cell in run for cpu in cell.cpus.ids)
+
+
 def names(cpus: CpuSet) -> str:
     """The CPUs of one core: single numbers, or ranges if there are many."""
     return str(cpus) if len(cpus) > 4 else " ".join(map(str, cpus))
 
 
-def shorten(cpus: CpuSet, limit: int = 56) -> str:
+def shorten(cpus: CpuSet, limit: int = WIDE) -> str:
     """A CPU list that fits on a line; if it is cut, the number of CPUs follows."""
     text = str(cpus)
     if len(text) <= limit:
