@@ -596,7 +596,7 @@ def test_a_brief_plan_fits_one_screen_and_tells_what_matters_most(tmp_path: Path
     lines = told.splitlines()
     assert plan(root)["cmdline"]["text"] in told and "isolated CPU 1-3, housekeeping CPU 0" in told
     labels = [line.split("  ")[1] for line in lines if re.match(r"  \S.{10,34}  \S", line)]
-    assert labels == ["Warning", "CPU 1-3", "CPU 0", "isolcpus", "nohz_full"]
+    assert labels == ["Warning", "isolated", "housekeeping", "isolcpus", "nohz_full"]
     assert len(lines) < 25 and "'apply' adds a boot entry" in lines[-1]
     whole = lowlat("plan", "--root", root, env={"COLUMNS": "100"}).out
     assert whole.endswith(lines[-1] + "\n")

@@ -2,6 +2,7 @@
 """``plan``: the CPU split and the settings, each with its reason."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Optional
@@ -10,8 +11,10 @@ from lowlat.base.arguments import flag
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import bold, filled, item, section
 from lowlat.catalogue import lookup
+from lowlat.draw.text import WIDE, shorten
 from lowlat.host.archive import open_root
-from lowlat.model.plan import Plan
+from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.plan import Plan, RoleReason
 from lowlat.runtime.kthreads import display_name
 from lowlat.verbs import chosen_plan, options
 from lowlat.verbs.chosen_plan import ChosenPlan
@@ -20,6 +23,9 @@ from lowlat.verify.diff import CMDLINE, Change, Diff, diff
 
 #: The number of reasons in a brief plan.
 _BRIEFLY = 5
+
+#: The longest list of CPUs there, in characters.
+_SHORT = 24
 
 #: The number of warnings among them.
 _MOST_WARNINGS = 3
@@ -75,12 +81,17 @@ def describe_briefly(plan: Plan) -> Iterator[str]:
     """The plan on one screen. The most important come first: warnings, the reasons for the CPUs,
     and the effects of the first parameters."""
     yield f"  {plan.cmdline.text or '(nothing to add)'}"
-    yield f"  isolated CPU {plan.isolated or '(none)'}, housekeeping CPU {plan.housekeeping}"
+    # The line above has the whole lists.
+    isolated, kept = (shorten(cpus, _SHORT) for cpus in (plan.isolated, plan.housekeeping))
+    yield f"  isolated CPU {isolated or '(none)'}, housekeeping CPU {kept}"
     yield ""
     told = [("Warning", warning) for warning in plan.warnings[:_MOST_WARNINGS]]
-    for role in ("isolated", "housekeeping"):
+    for role, cpus in (("isolated", plan.isolated), ("housekeeping", plan.housekeeping)):
         chosen = [reason for reason in plan.cpus.reasons if reason.role == role]
-        told += [(f"CPU {reason.cpus}", f"{role}: {reason.why}") for reason in chosen[-1:]]
+        told += [
+            (role, reason.why) if reason.cpus == cpus else (_cpus(reason), f"{role}: {reason.why}")
+            for reason in chosen[-1:]
+        ]
     told += [(parameter.name, parameter.why) for parameter in plan.parameters]
     for label, text in told[:_BRIEFLY]:
         yield from item(label, text)
@@ -99,7 +110,7 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     yield from drawing
     yield ""
     for reason in plan.cpus.reasons:
-        yield from item(f"CPU {reason.cpus}", f"{reason.role}: {reason.why}")
+        yield from item(_cpus(reason), f"{reason.role}: {reason.why}")
     line = f"  {plan.cmdline.text or '(nothing to add)'}"
     parameters = _items((parameter.name, parameter.why) for parameter in plan.parameters)
     yield from section("Kernel command line", (line, *parameters))
@@ -115,6 +126,10 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     yield from section("Optional, at your own risk", _by_reason(offers))
     yield ""
     yield from filled(_NEXT)
+
+
+def _cpus(reason: RoleReason) -> str:
+    return f"CPU {shorten(reason.cpus)}"
 
 
 def describe_diff(found: Diff) -> Iterator[str]:
@@ -148,8 +163,11 @@ def _becomes(change: Change) -> str:
 
 
 def _listed(name: str, value: str) -> str:
-    """The value of a setting; CPUs are always shown as a list."""
-    return lookup(name).reads.listed(value)
+    """The value of a setting; CPUs are always shown as a list, a long one in part."""
+    text = lookup(name).reads.listed(value)
+    with suppress(CpuSetError):
+        return shorten(CpuSet.parse_list(text)) if len(text) > WIDE else text
+    return text
 
 
 def _by_reason(items: Iterable[tuple[str, str]]) -> Iterator[str]:
