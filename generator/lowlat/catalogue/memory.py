@@ -70,6 +70,9 @@ ENTRIES = (
         "named node: fewer TLB misses, and no page fault has to build a huge page",
         source="admin-guide/mm/hugetlbpage.rst; mm/hugetlb_sysfs.c",
         evidence="nodeN/hugepages/hugepages-*kB/nr_hugepages: what the kernel could reserve",
+        note="each node of the isolated CPUs that has memory gets that many pages, or as many as "
+        "fit into 80 percent of its memory; a node without CPUs, such as a GPU's, only if it is "
+        "named",
         rows=(Value(f"{_NODE}/hugepages/hugepages-{{kib}}kB/nr_hugepages", "{pages}"),),
         needs=(NODES, config("HUGETLBFS")),
         cost="nothing else can use that memory; 1 GiB pages are hard to get once memory is "
