@@ -100,7 +100,7 @@ def _part(part: MachinePart, depth: int, room: float) -> _Block:
     blocks += [_row(part.cells, inner)] if part.cells else []
     wide = max([_NARROW / 2, *(block.width for block in blocks)])
     blocks += _notes(more(part, NOUNS[depth], _MORE), wide)
-    blocks += _notes(device_lines(part.devices), wide)
+    blocks += _notes(map(_by_words, device_lines(part.devices)), wide)
     whole = _stack(block for block in blocks if block.width)
     if not panel:
         return whole
@@ -148,6 +148,11 @@ def _notes(lines: Iterable[str], room: float = WIDTH) -> list[_Block]:
     fitting = int(room / _LETTER)
     broken = (textwrap.wrap(line, fitting, break_long_words=False) for line in lines)
     return [_text_line(line, "note") for lines in broken for line in lines]
+
+
+def _by_words(line: str) -> str:
+    """The line of a device, to be broken between its words of two blanks only."""
+    return "  ".join(word.replace(" ", "\xa0") for word in line.split("  "))
 
 
 def _legend(picture: Picture) -> _Block:
