@@ -75,7 +75,7 @@ def told(machine: Machine, isolated: CpuSet, given: str) -> str:
         by_count.setdefault(count, []).append(node.id)
     words = []
     for count, ids in by_count.items():
-        what = f"{count} pages ({_size(parts, count)})"
+        what = f"{count} page{'s' if count != 1 else ''} ({_size(parts, count)})"
         several = f"nodes {CpuSet.of(ids)} get {what} each"
         words.append(several if len(ids) > 1 else f"node {ids[0]} gets {what}")
     if len(by_count) > 1:
