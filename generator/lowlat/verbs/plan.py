@@ -25,7 +25,7 @@ from lowlat.verify.diff import CMDLINE, Change, Diff, diff
 _BRIEFLY = 5
 
 #: The longest list of CPUs there, in characters.
-_SHORT = 24
+_SHORT = 40
 
 #: The number of warnings among them.
 _MOST_WARNINGS = 3
