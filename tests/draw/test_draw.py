@@ -92,6 +92,26 @@ def test_types_stand_in_rows_of_their_own() -> None:
     assert re.search(r"kind 0  \[0 1\] \[2 3\]\n +kind 1 +\[4\] \[5\] \[6\] \[7\]", text)
 
 
+def test_tiles_without_numbers_have_them_below() -> None:
+    machine = Shape(kinds=(Kind(192),)).model().machine()
+    text = svg(arrange(machine, CpuSet.parse_list("6-191")))
+    assert "CPU 6-191: isolated, 186 cores" in text
+    assert "the numbers stand under the tiles" in text
+    assert "with the numbers of its hardware threads" not in text
+
+
+def test_caches_of_dies_and_nodes_stand_around_them() -> None:
+    shape = Shape(packages=2, dies=2, nodes=4, kinds=(Kind(2),), cores_per_cache=4)
+    lines = drawn(shape.model().machine()).split("\n")
+    assert lines[:5] == [
+        "Package 0, L3 32 MiB",
+        "  NUMA node 0",
+        "    [0] [1]",
+        "  NUMA node 1",
+        "    [2] [3]",
+    ]
+
+
 def test_colour_adds_nothing_but_colour() -> None:
     machine = Shape().model().machine()
     painted = drawn(machine, "1-3", colour=True)

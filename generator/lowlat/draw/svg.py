@@ -23,8 +23,9 @@ _MINI = 11
 #: No font is measured: this is the mean letter width of a wide font (DejaVu Sans).
 _LETTER = 12 * 0.58
 
-#: The longest CPU list in a note, in characters.
+#: The longest CPU list below a row, and of a note in a narrow box, in characters.
 _MORE = 72
+_LEAST = 36
 
 #: Above this number of cores in one row, cores become small tiles without numbers; the numbers
 #: stand below.
@@ -34,7 +35,7 @@ _MANY = 160
 #: The legend of tiles with numbers, and of those without.
 _TILES = {
     False: "a tile is a core with the numbers of its hardware threads",
-    True: "a small tile is a core; the numbers stand below",
+    True: "a small tile is a core; the numbers stand under the tiles",
 }
 
 
@@ -99,7 +100,7 @@ def _part(part: MachinePart, depth: int, room: float) -> _Block:
     blocks += [_flow([_part(one, depth + 1, inner) for one in part.parts], inner)]
     blocks += [_row(part.cells, inner)] if part.cells else []
     wide = max([_NARROW / 2, *(block.width for block in blocks)])
-    blocks += _notes(more(part, NOUNS[depth], _MORE), wide)
+    blocks += _notes(more(part, NOUNS[depth], max(int(wide / _LETTER), _LEAST)), wide)
     blocks += _notes(map(_by_words, device_lines(part.devices)), wide)
     whole = _stack(block for block in blocks if block.width)
     if not panel:
@@ -171,7 +172,7 @@ def _legend(picture: Picture) -> _Block:
 
 
 def _text_line(text: str, kind: str, height: float = _LINE) -> _Block:
-    letter = 17 * 0.61 if kind == "head" else _LETTER
+    letter = 17 * 0.64 if kind == "head" else _LETTER
     most = int((WIDTH - 6 * _PAD) / letter)
     shown = text if len(text) <= most else f"{text[: most - 1]}…"
     markup = f'<text class="{kind}" x="0" y="{height - 5:g}">{encode.markup(shown)}</text>'
