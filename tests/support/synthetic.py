@@ -222,9 +222,10 @@ class Model:
     def _core_types(self) -> tuple[CoreType, ...]:
         if self.shape.types_by is None or len(self.kinds) < 2:
             return ()
-        return tuple(
-            CoreType(f"kind {kind}", self.kinds[kind], "synthetic") for kind in sorted(self.kinds)
-        )
+        kinds = [self.kinds[kind] for kind in sorted(self.kinds)]
+        if self.shape.types_by == "perf":  # a low-power core is told by its caches
+            kinds = [kinds[0], CpuSet.of(cpu for kind in kinds[1:] for cpu in kind)]
+        return tuple(CoreType(f"kind {n}", cpus, "synthetic") for n, cpus in enumerate(kinds))
 
     def _caches(self) -> list[Cache]:
         found = []

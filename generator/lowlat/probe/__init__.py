@@ -7,7 +7,16 @@ from lowlat.base.typed_json import encode
 from lowlat.host import boot_loader, daemons
 from lowlat.host.root import Root
 from lowlat.model.machine import ARM, Machine
-from lowlat.probe import container, devices, hypervisor, kernel, platform, processors, topology
+from lowlat.probe import (
+    container,
+    core_types,
+    devices,
+    hypervisor,
+    kernel,
+    platform,
+    processors,
+    topology,
+)
 
 
 def host_facts(root: Root) -> dict[str, object]:
@@ -47,9 +56,9 @@ def probe(root: Root) -> Machine:
     nodes = topology.read_nodes(root, cpus.online)
     caches = topology.read_caches(root, cpus.online)
     arch = platform.read_arch(root, ends)
-    core_types = topology.read_core_types(root, cpus.online, arch in ARM)
+    kinds = core_types.read_core_types(root, cpus.online, caches, arch in ARM)
     # One CPU of each core type; for its own type, the boot CPU.
-    examples = [cpus.boot, *(kind.cpus.first for kind in core_types if cpus.boot not in kind.cpus)]
+    examples = [cpus.boot, *(kind.cpus.first for kind in kinds if cpus.boot not in kind.cpus)]
     processor = processors.read_processor(root, cpuinfo)
     rows = devices.read_interrupts(root)
     loader = boot_loader.recognise(root)
@@ -57,7 +66,7 @@ def probe(root: Root) -> Machine:
         arch=arch,
         cpus=cpus,
         cores=topology.read_cores(root, cpus.online, nodes, caches),
-        core_types=core_types,
+        core_types=kinds,
         nodes=nodes,
         caches=caches,
         processor=processor,

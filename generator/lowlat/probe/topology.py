@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CPUs, cores, nodes, caches and core types from sysfs (sysfs-devices-system-cpu and
+"""CPUs, cores, nodes and caches from sysfs (sysfs-devices-system-cpu and
 sysfs-devices-node in Documentation/ABI/stable). The kernel's sibling lists define a core: on real
 machines, core_id and physical_package_id repeat, are -1 or are missing."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import MAX_CPU, CpuSet
-from lowlat.model.machine import Cache, Core, CoreType, Cpus, Node
+from lowlat.model.machine import Cache, Core, Cpus, Node
 
 NODE = "/sys/devices/system/node"
 
@@ -180,68 +180,6 @@ def _siblings(root: Root, cpu: int) -> CpuSet:
         if siblings:
             return siblings
     return CpuSet()
-
-
-def read_core_types(root: Root, online: CpuSet, arm: bool) -> tuple[CoreType, ...]:
-    """Core types, most capable first; empty if all cores are alike or no source tells. Sources in
-    order of trust: the perf units of hybrid x86, cpu_capacity, CPPC highest_perf, maximum
-    frequency. The last two also differ between equal cores (favoured cores of x86), so only a clear
-    step separates types; on ARM, equal cores have equal frequencies."""
-    named = _perf_unit_types(root, online)
-    if named:
-        return named
-    for name, unit, path, step in (
-        ("capacity", "", "cpu_capacity", 0.90),
-        ("CPPC highest_perf", "", "acpi_cppc/highest_perf", 0.80),
-        ("maximum frequency", " kHz", "cpufreq/cpuinfo_max_freq", 0.99 if arm else 0.85),
-    ):
-        known = _values(root, online, path)
-        if known:
-            return _types_by_value(name, unit, known, step)
-    return ()
-
-
-def _values(root: Root, online: CpuSet, path: str) -> Mapping[int, int]:
-    """Each online CPU's number in a file; empty if one CPU has none."""
-    values: dict[int, int] = {}
-    for cpu in online:
-        value = root.read_int(f"{CPU}/cpu{cpu}/{path}")
-        if not value or value < 0:
-            return {}
-        values[cpu] = value
-    return values
-
-
-def _perf_unit_types(root: Root, online: CpuSet) -> tuple[CoreType, ...]:
-    types = []
-    for unit, name in (
-        ("cpu_core", "performance"),
-        ("cpu_atom", "efficiency"),
-        ("cpu_lowpower", "low power"),
-    ):
-        cpus = (root.read_cpus(f"/sys/devices/{unit}/cpus") or CpuSet()) & online
-        if cpus:
-            types.append(CoreType(name, cpus, f"/sys/devices/{unit}/cpus"))
-    covered = sum(len(item.cpus) for item in types)
-    return tuple(types) if len(types) > 1 and covered == len(online) else ()
-
-
-def _types_by_value(
-    name: str, unit: str, values: Mapping[int, int], step: float
-) -> tuple[CoreType, ...]:
-    groups: list[list[int]] = []
-    for value in sorted(set(values.values()), reverse=True):
-        if not groups or value < groups[-1][-1] * step:
-            groups.append([])
-        groups[-1].append(value)
-    if len(groups) < 2:
-        return ()
-    members = (
-        CpuSet.of(cpu for cpu, value in values.items() if group[-1] <= value <= group[0])
-        for group in groups
-    )
-    named = (f"{name} {group[0]}{unit}" for group in groups)
-    return tuple(CoreType(of, cpus, name) for of, cpus in zip(named, members))
 
 
 def _identifier(root: Root, cpu: int, name: str) -> Optional[int]:
