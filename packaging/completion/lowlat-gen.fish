@@ -109,7 +109,7 @@ function _shtab_lowlat_gen_using
 end
 
 set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
-set -g _shtab_lowlat_gen_opts_with_value --against --arm --as --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --html --interval --isolate --jobs --kernel --label --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --work
+set -g _shtab_lowlat_gen_opts_with_value --against --arm --as --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --work
 
 complete -c lowlat-gen -e
 complete -c lowlat-gen -f
@@ -135,7 +135,9 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l json -d 'print the s
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l profile -xka "(_lowlat_profile)" -d 'profile to plan with; without options of a plan: the applied one, else lowlat'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l isolate -x -d 'isolate exactly these CPUs; with names: feed=2-3,engine=4-7'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l housekeeping -x -d 'keep exactly these CPUs for the system'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node, or per package with --housekeeping-per package'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l housekeeping-per -xka "node package" -d 'what keeps housekeeping cores where a package has several NUMA nodes: each node, or near nodes together, with whole caches; default: what leaves more caches to isolated CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l isolate-cores -x -d 'isolate only the N best cores'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l keep-efficiency-cores -d 'allow isolating cores of the least capable type'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l for-device -xka "(_lowlat_device)" -d 'isolate CPUs near this network interface, NVMe drive or PCI address'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l enable -xka "(_lowlat_tunable)" -d 'also set this tunable, at your own risk'
@@ -189,7 +191,9 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l root -xka "(_lowla
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l profile -xka "(_lowlat_profile)" -d 'profile to plan with; without options of a plan: the applied one, else lowlat'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l isolate -x -d 'isolate exactly these CPUs; with names: feed=2-3,engine=4-7'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l housekeeping -x -d 'keep exactly these CPUs for the system'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node, or per package with --housekeeping-per package'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l housekeeping-per -xka "node package" -d 'what keeps housekeeping cores where a package has several NUMA nodes: each node, or near nodes together, with whole caches; default: what leaves more caches to isolated CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l isolate-cores -x -d 'isolate only the N best cores'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l keep-efficiency-cores -d 'allow isolating cores of the least capable type'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l for-device -xka "(_lowlat_device)" -d 'isolate CPUs near this network interface, NVMe drive or PCI address'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l enable -xka "(_lowlat_tunable)" -d 'also set this tunable, at your own risk'
@@ -206,7 +210,9 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l causes -l no-cau
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l profile -xka "(_lowlat_profile)" -d 'profile to rehearse; default: lowlat; may be repeated'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l isolate -x -d 'isolate exactly these CPUs; with names: feed=2-3,engine=4-7'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l housekeeping -x -d 'keep exactly these CPUs for the system'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node, or per package with --housekeeping-per package'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l housekeeping-per -xka "node package" -d 'what keeps housekeeping cores where a package has several NUMA nodes: each node, or near nodes together, with whole caches; default: what leaves more caches to isolated CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l isolate-cores -x -d 'isolate only the N best cores'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l keep-efficiency-cores -d 'allow isolating cores of the least capable type'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l for-device -xka "(_lowlat_device)" -d 'isolate CPUs near this network interface, NVMe drive or PCI address'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l enable -xka "(_lowlat_tunable)" -d 'also set this tunable, at your own risk'
@@ -268,7 +274,9 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l out -xka "(_lowlat_
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l profile -xka "(_lowlat_profile)" -d 'profile to plan with; without options of a plan: the applied one, else lowlat'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l isolate -x -d 'isolate exactly these CPUs; with names: feed=2-3,engine=4-7'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l housekeeping -x -d 'keep exactly these CPUs for the system'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node, or per package with --housekeeping-per package'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l housekeeping-per -xka "node package" -d 'what keeps housekeeping cores where a package has several NUMA nodes: each node, or near nodes together, with whole caches; default: what leaves more caches to isolated CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l isolate-cores -x -d 'isolate only the N best cores'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l keep-efficiency-cores -d 'allow isolating cores of the least capable type'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l for-device -xka "(_lowlat_device)" -d 'isolate CPUs near this network interface, NVMe drive or PCI address'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l enable -xka "(_lowlat_tunable)" -d 'also set this tunable, at your own risk'
@@ -288,7 +296,9 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l json -d 'print the 
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l profile -xka "(_lowlat_profile)" -d 'profile to plan with; without options of a plan: the applied one, else lowlat'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l isolate -x -d 'isolate exactly these CPUs; with names: feed=2-3,engine=4-7'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l housekeeping -x -d 'keep exactly these CPUs for the system'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node, or per package with --housekeeping-per package'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l housekeeping-per -xka "node package" -d 'what keeps housekeeping cores where a package has several NUMA nodes: each node, or near nodes together, with whole caches; default: what leaves more caches to isolated CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l isolate-cores -x -d 'isolate only the N best cores'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l keep-efficiency-cores -d 'allow isolating cores of the least capable type'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l for-device -xka "(_lowlat_device)" -d 'isolate CPUs near this network interface, NVMe drive or PCI address'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l enable -xka "(_lowlat_tunable)" -d 'also set this tunable, at your own risk'
@@ -345,7 +355,9 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l dry-run -d 'print wh
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l profile -xka "(_lowlat_profile)" -d 'profile to plan with; without options of a plan: the applied one, else lowlat'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l isolate -x -d 'isolate exactly these CPUs; with names: feed=2-3,engine=4-7'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l housekeeping -x -d 'keep exactly these CPUs for the system'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node, or per package with --housekeeping-per package'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l housekeeping-per -xka "node package" -d 'what keeps housekeeping cores where a package has several NUMA nodes: each node, or near nodes together, with whole caches; default: what leaves more caches to isolated CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l isolate-cores -x -d 'isolate only the N best cores'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l keep-efficiency-cores -d 'allow isolating cores of the least capable type'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l for-device -xka "(_lowlat_device)" -d 'isolate CPUs near this network interface, NVMe drive or PCI address'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l enable -xka "(_lowlat_tunable)" -d 'also set this tunable, at your own risk'

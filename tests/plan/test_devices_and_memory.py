@@ -124,7 +124,8 @@ def test_memory_of_another_node_is_a_warning_that_can_be_followed(tmp_path: Path
     assert warned("--isolate", "1") == []
     assert warned("--for-device", "eth7") == [
         "NUMA node 3, where 0000:3b:00.0 is, has no memory: its buffers lie on node 2",
-        "NUMA node 3 has no memory: that of isolated CPU 7 comes from node 2",
+        "NUMA node 3 has no memory: that of isolated CPU 7 comes from node 2; --isolate 5 leaves "
+        "these CPUs out",
     ]
     refusal = lowlat("plan", "--root", root, "--enable", "hugepages=1G:1@3").refused()
     assert "node 3 has no memory: name node 0-2,4, or none" in refusal

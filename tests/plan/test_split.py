@@ -13,7 +13,8 @@ import pytest
 from conftest import Tree
 from lowlat.model.cpuset import CpuSet
 from lowlat.plan.cpu_request import CpuRequest
-from lowlat.plan.split import default_housekeeping_cores, split
+from lowlat.plan.housekeeping import default_housekeeping_cores
+from lowlat.plan.split import split
 from support import synthetic
 from support.cli import lowlat
 from support.machines import write_tree
@@ -83,7 +84,8 @@ def test_a_core_a_node_is_refused_and_the_way_out_is_named_and_works(host: Hosts
     assert "every core is needed" in said
     assert "--isolate" in said
     assert machine.cpus("--isolate", "2-3") == ("2-3", "0-1")
-    assert len([w for w in machine.warnings("--isolate", "2-3") if "NUMA node" in w]) == 2
+    (emptied,) = [w for w in machine.warnings("--isolate", "2-3") if "NUMA node" in w]
+    assert emptied.startswith("NUMA nodes 2-3 have no housekeeping CPU left")
 
 
 # ------------------------------------------------------- what is obeyed as asked
@@ -137,16 +139,18 @@ def test_emptying_a_node_warns(host: Hosts) -> None:
 
 
 def test_mixing_core_types_warns(host: Hosts) -> None:
-    warnings = host(NAMED["hybrid-6p8e"]).warnings("--isolate", "10-13")
-    assert any("mix core types (performance, efficiency)" in text for text in warnings)
-    clean = host(NAMED["hybrid-6p8e"]).warnings("--isolate", "8-11")
-    assert not any("core types" in text for text in clean)
+    machine = host(NAMED["hybrid-6p8e"])
+    (told,) = [text for text in machine.warnings("--isolate", "10-13") if "core types" in text]
+    assert "(performance: CPU 10-11; efficiency: CPU 12-13): --isolate 10-11 takes" in told
+    for alike in (("--isolate", "10-11"), ("--isolate", "8-11"), ()):
+        assert not any("core types" in text for text in machine.warnings(*alike))
+    assert any("core types" in text for text in machine.warnings("--keep-efficiency-cores"))
 
 
 def test_a_core_type_told_by_its_frequency_has_a_unit(host: Hosts) -> None:
     kinds = (Kind(4, value=2400000), Kind(4, value=1704000))
     machine = host(Shape(kinds=kinds, types_by="cpufreq"))
-    told = "(maximum frequency 2400000 kHz, maximum frequency 1704000 kHz)"
+    told = "(maximum frequency 2.4 GHz: CPU 2-3; maximum frequency 1.7 GHz: CPU 4-5)"
     assert any(told in text for text in machine.warnings("--isolate", "2-5"))
 
 
@@ -268,22 +272,25 @@ def test_the_system_gets_whole_caches_where_that_costs_an_eighth_at_most(host: H
     # Two housekeeping cores of 64: their caches, shared by four cores each, cost two more.
     cpus = host(Shape(kinds=(Kind(64),), cores_per_cache=4)).plan()["cpus"]
     assert cpus["housekeeping"] == "0-3"
-    assert any("shares a last-level cache" in reason["why"] for reason in cpus["reasons"])
+    assert any("shares an L3 cache" in reason["why"] for reason in cpus["reasons"])
     # A cache of 16 cores would cost 14: the plan then names the sharing CPUs and isolates them
     # last.
     cpus = host(Shape(kinds=(Kind(64),), cores_per_cache=16)).plan()["cpus"]
     assert cpus["housekeeping"] == "0-1"
-    shared = [r["cpus"] for r in cpus["reasons"] if "share a last-level" in r["why"]]
+    shared = [r["cpus"] for r in cpus["reasons"] if "used last" in r["why"]]
     assert shared == ["2-15"]
     assert cpus["preferred"] == [*range(16, 64), *range(2, 16)]
-    # If all CPUs share one cache, no CPU is better off.
+    # If all CPUs share one cache, no CPU is better off, and that is said.
     whole = host(Shape(kinds=(Kind(64),))).plan()["cpus"]
-    assert not any("last-level" in reason["why"] for reason in whole["reasons"])
+    (why,) = [reason["why"] for reason in whole["reasons"] if reason["role"] == "isolated"]
+    assert why.endswith("every isolated CPU shares an L3 cache with the system")
 
 
 def test_whole_caches_cost_no_node_more_than_half(host: Hosts) -> None:
-    shape = Shape(kinds=(Kind(32),), nodes=16, cores_per_cache=2)
-    assert host(shape).cpus()[1] == ",".join(str(cpu) for cpu in range(0, 32, 2))
+    machine = host(Shape(kinds=(Kind(32),), nodes=16, cores_per_cache=2))
+    spread = ",".join(str(cpu) for cpu in range(0, 32, 2))
+    assert machine.cpus("--housekeeping-per", "node")[1] == spread
+    assert machine.cpus()[1] == "0-1"
 
 
 def test_caches_of_different_size_are_told(tmp_path: Path) -> None:
@@ -292,7 +299,10 @@ def test_caches_of_different_size_are_told(tmp_path: Path) -> None:
     for size in root.glob("sys/devices/system/cpu/cpu[0-3]/cache/index*/size"):
         size.write_text("98304K\n")
     warnings = lowlat("plan", "--root", root, "--json").json()["warnings"]
-    assert any("98304K for CPU 0-3, 32768K for CPU 4-7" in text for text in warnings)
+    sizes = "(96 MiB: CPU 2-3; 32 MiB: CPU 4-7): --isolate 4-7 takes"
+    assert any(sizes in text for text in warnings)
+    alike = lowlat("plan", "--root", root, "--json", "--isolate", "4-7").json()["warnings"]
+    assert not any("differ in size" in text for text in alike)
 
 
 def test_threads_get_whole_cores_first_and_the_strongest_of_them(host: Hosts) -> None:

@@ -13,10 +13,13 @@ from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Machine
 from lowlat.model.plan import ROLES
-from lowlat.plan import locality
+from lowlat.plan.caches import levels
 
 #: Stands in place of a list: isolate nothing, so every CPU stays with the system.
 NONE = "none"
+
+#: What keeps housekeeping cores: each NUMA node, or the near nodes of a package together.
+NODE, PACKAGE = "node", "package"
 
 #: The beginning of a named set: "feed=2-3,engine=4-7".
 _SET = re.compile(r"(?:^|,)([A-Za-z][A-Za-z0-9_-]{0,31})=")
@@ -33,7 +36,17 @@ class CpuRequest:
     housekeeping: Optional[str] = option(
         "LIST", "keep exactly these CPUs for the system", once=True
     )
-    housekeeping_cores: Optional[int] = option("N", "housekeeping cores per NUMA node")
+    housekeeping_cores: Optional[int] = option(
+        "N", "housekeeping cores per NUMA node, or per package with --housekeeping-per package"
+    )
+    housekeeping_per: Optional[str] = option(
+        None,
+        "what keeps housekeeping cores where a package has several NUMA nodes: each node, or near "
+        "nodes together, with whole caches; default: what leaves more caches to isolated CPUs",
+        choices=(NODE, PACKAGE),
+        once=True,
+    )
+    isolate_cores: Optional[int] = option("N", "isolate only the N best cores")
     keep_efficiency_cores: bool = flag("allow isolating cores of the least capable type")
     for_device: Optional[str] = option(
         "D", "isolate CPUs near this network interface, NVMe drive or PCI address", once=True
@@ -47,11 +60,17 @@ class CpuRequest:
 
 def merge(general: CpuRequest, particular: CpuRequest) -> CpuRequest:
     """Both requests joined; if they differ, ``particular`` wins. A request that chooses the CPUs
-    (by a list or a device) replaces the other one's choice."""
+    (by a list or a device) replaces the other one's choice, and so does one that counts cores."""
+    if particular.isolate_cores:
+        general = replace(general, isolate=None, housekeeping=None, housekeeping_cores=None)
+    if particular.isolate or particular.housekeeping or particular.housekeeping_cores:
+        general = replace(general, isolate_cores=None)
     chosen = particular if particular.choose else general
     return replace(
         chosen,
         housekeeping_cores=particular.housekeeping_cores or general.housekeeping_cores,
+        housekeeping_per=particular.housekeeping_per or general.housekeeping_per,
+        isolate_cores=particular.isolate_cores or general.isolate_cores,
         keep_efficiency_cores=particular.keep_efficiency_cores or general.keep_efficiency_cores,
     )
 
@@ -172,20 +191,17 @@ def _check_rules(machine: Machine, what: str, isolated: CpuSet) -> None:
             )
 
 
-def _warnings(machine: Machine, isolated: CpuSet, kept: CpuSet) -> list[str]:
-    warnings = [
-        f"NUMA node {node.id} has no housekeeping CPU left: its kernel work runs on another node"
-        for node in machine.nodes
-        if node.cpus and not node.cpus & kept
-    ]
-    mixed = [kind.words for kind in machine.core_types if kind.cpus & isolated]
-    if len(mixed) > 1:
-        warnings.append(f"the isolated CPUs mix core types ({', '.join(mixed)})")
-    domains = locality.domains(machine)
-    for _, cpus in sorted(domains.items()) if len(domains) > 1 else ():
-        if cpus & isolated and cpus & kept:
-            warnings.append(
-                f"the last-level cache of CPU {cpus} is shared by isolated CPU "
-                f"{cpus & isolated} and housekeeping CPU {cpus & kept}"
+def _warnings(machine: Machine, isolated: CpuSet, kept: CpuSet) -> Iterator[str]:
+    emptied = [node.id for node in machine.nodes if node.cpus and not node.cpus & kept]
+    if emptied:
+        nodes = f"nodes {CpuSet.of(emptied)} have" if len(emptied) > 1 else f"node {emptied[0]} has"
+        yield f"NUMA {nodes} no housekeeping CPU left: kernel work there runs on another node"
+    for level in levels(machine):
+        groups = [cpus for cpus in level.groups if cpus & isolated and cpus & kept]
+        cpus = CpuSet.of(cpu for group in groups for cpu in group.ids)
+        what = f"{len(groups)} {level.name}s are" if len(groups) > 1 else f"{level.one} is"
+        if groups and len(level.groups) > 1:
+            yield (
+                f"{what} shared by isolated CPU {cpus & isolated} and housekeeping CPU "
+                f"{cpus & kept}"
             )
-    return warnings

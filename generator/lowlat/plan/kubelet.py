@@ -16,7 +16,7 @@ _THREADS = 4
 def for_kubelet(machine: Machine, request: CpuRequest) -> CpuRequest:
     """The request with more housekeeping cores per node, until the machine keeps four hardware
     threads for them or half of it; a request that chooses the CPUs is unchanged."""
-    if request.choose or request.housekeeping_cores:
+    if request.choose or request.housekeeping_cores or request.isolate_cores:
         return request
     best = request
     with suppress(Refused):  # nothing would be left to isolate

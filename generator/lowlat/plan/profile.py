@@ -14,7 +14,7 @@ from lowlat.catalogue import lookup
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.endpoint import NOISE, WAKEUP
-from lowlat.plan.cpu_request import NONE, CpuRequest, merge, set_lists
+from lowlat.plan.cpu_request import NODE, NONE, PACKAGE, CpuRequest, merge, set_lists
 
 USER_PROFILES = "/etc/lowlat/profiles"
 
@@ -133,11 +133,9 @@ def _request(name: str, section: Mapping[str, str]) -> CpuRequest:
     if unknown:
         why = f"profile {name}: there is no option '{sorted(unknown)[0]}' in [cpus]"
         raise Refused(why, hint=f"there are: {', '.join(known)}")
-    cores = section.get("housekeeping_cores")
-    if cores is not None and not re.fullmatch(r"[1-9][0-9]{0,4}", cores, re.ASCII):
-        raise Refused(
-            f"profile {name}: housekeeping_cores = {cores[:40]} is not a number from 1 on"
-        )
+    per = section.get("housekeeping_per", NODE)
+    if per not in (NODE, PACKAGE):
+        raise Refused(f"profile {name}: housekeeping_per is {NODE} or {PACKAGE}, not {per[:40]}")
     keep = section.get("keep_efficiency_cores", "no")
     if keep not in ("yes", "no"):
         raise Refused(f"profile {name}: keep_efficiency_cores is yes or no, not {keep[:40]}")
@@ -147,10 +145,19 @@ def _request(name: str, section: Mapping[str, str]) -> CpuRequest:
     return CpuRequest(
         isolate=section.get("isolate"),
         housekeeping=section.get("housekeeping"),
-        housekeeping_cores=int(cores) if cores else None,
+        housekeeping_cores=_number(name, section, "housekeeping_cores"),
+        housekeeping_per=section.get("housekeeping_per"),
+        isolate_cores=_number(name, section, "isolate_cores"),
         keep_efficiency_cores=keep == "yes",
         for_device=section.get("for_device"),
     )
+
+
+def _number(name: str, section: Mapping[str, str], option: str) -> Optional[int]:
+    text = section.get(option)
+    if text is not None and not re.fullmatch(r"[1-9][0-9]{0,4}", text, re.ASCII):
+        raise Refused(f"profile {name}: {option} = {text[:40]} is not a number from 1 on")
+    return int(text) if text else None
 
 
 def _check_list(name: str, option: str, text: str) -> None:

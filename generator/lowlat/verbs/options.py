@@ -96,11 +96,18 @@ def refuse_container(root: Root) -> None:
 def consistent(wanted: Options) -> Options:
     """The same options. Raises Refused if two of them contradict each other."""
     cpus = wanted.request
-    if (cpus.isolate or cpus.housekeeping) and (
-        cpus.housekeeping_cores or cpus.keep_efficiency_cores
-    ):
-        cores = "--housekeeping-cores" if cpus.housekeeping_cores else "--keep-efficiency-cores"
-        raise Refused(f"{cores}: a list names the CPUs already", hint="leave one of them out")
+    asked = {
+        "--housekeeping-cores": cpus.housekeeping_cores,
+        "--housekeeping-per": cpus.housekeeping_per,
+        "--isolate-cores": cpus.isolate_cores,
+        "--keep-efficiency-cores": cpus.keep_efficiency_cores,
+    }
+    counted = [name for name, value in asked.items() if value]
+    if counted and (cpus.isolate or cpus.housekeeping):
+        raise Refused(f"{counted[0]}: a list names the CPUs already", hint="leave one of them out")
+    if cpus.housekeeping_cores and cpus.isolate_cores:
+        why = "--housekeeping-cores and --isolate-cores: each says how many cores are isolated"
+        raise Refused(why, hint="give one of the two")
     return wanted
 
 

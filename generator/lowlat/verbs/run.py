@@ -17,7 +17,7 @@ from lowlat.host.root import CPU, Root
 from lowlat.model import policy
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.plan import Plan
-from lowlat.plan import locality
+from lowlat.plan import worth
 from lowlat.probe import probe
 from lowlat.render import files
 from lowlat.runtime import launch
@@ -85,7 +85,7 @@ def _place(args: RunArguments, plan: Optional[Plan], root: Root) -> Launch:
     listed = _listed(args.cpus, planned, root)
     order: tuple[int, ...] = ()
     if args.one_per_thread:
-        every = plan.preferred if plan else locality.preferred(probe(root), listed)
+        every = plan.preferred if plan else worth.preferred(probe(root), listed)
         order = tuple(cpu for cpu in every if cpu in listed)
     priority = policy.priority_of(args.policy)
     group = launch.group_of(listed, root)

@@ -38,6 +38,13 @@ options:
   housekeeping_cores:
     description: How many cores of each NUMA node the system keeps.
     type: int
+  housekeeping_per:
+    description: What keeps housekeeping cores where a package has several NUMA nodes.
+    type: str
+    choices: [node, package]
+  isolate_cores:
+    description: How many cores to isolate, the best ones.
+    type: int
   keep_efficiency_cores:
     description: Allow isolating cores of the least capable type.
     type: bool

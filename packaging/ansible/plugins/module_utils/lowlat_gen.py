@@ -13,6 +13,8 @@ PLAN_OPTIONS = {
     "isolate": {"type": "str"},
     "housekeeping": {"type": "str"},
     "housekeeping_cores": {"type": "int"},
+    "housekeeping_per": {"type": "str", "choices": ["node", "package"]},
+    "isolate_cores": {"type": "int"},
     "keep_efficiency_cores": {"type": "bool", "default": False},
     "for_device": {"type": "str"},
     "enable": {"type": "list", "elements": "str", "default": []},

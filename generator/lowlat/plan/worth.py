@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What an isolated CPU is worth: which are used first, and which are unlike the others."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Optional
+
+from lowlat.base.amounts import readable
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import CoreType, Machine
+from lowlat.model.plan import RoleReason
+from lowlat.plan.caches import levels
+from lowlat.plan.locality import Near
+
+
+def ranks(machine: Machine) -> Mapping[int, int]:
+    """The place of each CPU's core type, 0 for the most capable; empty without core types."""
+    return {cpu: place for place, kind in enumerate(machine.core_types) for cpu in kind.cpus.ids}
+
+
+def serving_types(machine: Machine) -> tuple[CoreType, ...]:
+    """The core types that serve the system: cores without the L3 that others have, and the least
+    capable type of the others. The layout decides: Linux counts the low-power cores of Meteor Lake
+    as cpu_atom, and those of Arrow Lake as cpu_lowpower (arch/x86/events/intel/core.c)."""
+    third = {cpu for cache in machine.caches if cache.level == 3 for cpu in cache.cpus.ids}
+    bare = [kind for kind in machine.core_types if third and not kind.cpus.ids & third]
+    others = [kind for kind in machine.core_types if kind not in bare]
+    return (*others[1:][-1:], *bare)
+
+
+def preferred(machine: Machine, isolated: CpuSet, near: Optional[Near] = None) -> tuple[int, ...]:
+    """The isolated CPUs in the order in which threads get them: one CPU of each core first; among
+    these the most capable, then those that share the fewest levels of cache with the system, the
+    innermost counting most, then those of the device's own place, then the lowest."""
+    rank = ranks(machine)
+    system = machine.cpus.online - isolated
+    shared = [level.beside(system).ids for level in levels(machine)]
+    place = near.device.cpus.ids if near and near.device.cpus else isolated.ids
+    turn = {cpu: n for core in machine.cores for n, cpu in enumerate(core.cpus & isolated)}
+
+    def key(cpu: int) -> tuple[int, int, tuple[bool, ...], bool, int]:
+        beside = tuple(cpu in cpus for cpus in shared)
+        return turn[cpu], rank.get(cpu, 0), beside, cpu not in place, cpu
+
+    return tuple(sorted(turn.keys() & isolated.ids, key=key))
+
+
+def shares_told(
+    machine: Machine, isolated: CpuSet, why: str, note: str = ""
+) -> Iterator[RoleReason]:
+    """The reasons of isolated CPUs: ``why``, and which level of cache they share with the system,
+    the innermost that counts; ``note`` stands at the last of them."""
+    system, rest = machine.cpus.online - isolated, isolated
+    for level in levels(machine):
+        shared = level.beside(system) & rest
+        rest = rest - shared
+        told = f"every isolated CPU shares {level.one} with the system"
+        if rest:
+            told = f"these CPUs share {level.one} with the system's"
+            told += _used_last(ranks(machine), shared, rest)
+        last = note if not rest else ""
+        yield RoleReason(shared, "isolated", "; ".join(filter(None, (why, last, told))))
+    yield RoleReason(rest, "isolated", "; ".join(filter(None, (why, note))))
+
+
+def _used_last(rank: Mapping[int, int], shared: CpuSet, rest: CpuSet) -> str:
+    """Whether others of their core type are used before these CPUs."""
+    types, others = ({rank.get(cpu, 0) for cpu in cpus.ids} for cpus in (shared, rest))
+    if not types & others:
+        return ""
+    return ", so they are used last" + (" of their core type" if len(types | others) > 1 else "")
+
+
+def _third_level_sizes(machine: Machine) -> Mapping[str, CpuSet]:
+    found: defaultdict[str, set[int]] = defaultdict(set)
+    for cache in machine.caches:
+        if cache.level == 3 and cache.size:
+            found[readable(cache.size)].update(cache.cpus.ids)
+    return {size: CpuSet.of(cpus) for size, cpus in found.items()}
+
+
+def unlike(machine: Machine, isolated: CpuSet, first: int) -> Iterator[str]:
+    """Warnings if the isolated CPUs differ in core type or in the size of their L3 cache. Each
+    names a list of CPUs that are alike, among them ``first``."""
+    types = {kind.words: kind.cpus & isolated for kind in machine.core_types}
+    sizes = {size: cpus & isolated for size, cpus in _third_level_sizes(machine).items()}
+    told: set[frozenset[CpuSet]] = set()
+    for what, kinds in (
+        ("the isolated CPUs mix core types", types),
+        ("the L3 caches of the isolated CPUs differ in size", sizes),
+    ):
+        parts = {name: cpus for name, cpus in kinds.items() if cpus}
+        if len(parts) > 1 and frozenset(parts.values()) not in told:
+            told.add(frozenset(parts.values()))
+            shown = "; ".join(f"{name}: CPU {cpus}" for name, cpus in parts.items())
+            alike = next((cpus for cpus in parts.values() if first in cpus), isolated)
+            yield f"{what} ({shown}): --isolate {alike} takes CPUs that are alike"
