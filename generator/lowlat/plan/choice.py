@@ -43,7 +43,7 @@ def choose(machine: Machine, request: CpuRequest) -> Choice:
     rest = CpuSet()
     if request.isolate_cores is not None:
         best = _best(machine, isolated, near, request.isolate_cores)
-        isolated, rest = best, isolated - best
+        isolated, rest, note = best, isolated - best, ""
     why = _why_isolated(kept, isolated)
     told = (
         *kept.reasons(),
@@ -125,7 +125,8 @@ def _nothing_left(terms: Terms, regions: int) -> Refused:
 def _why_isolated(kept: Housekeeping, isolated: CpuSet) -> str:
     machine, near, serving = kept.terms.machine, kept.terms.near, kept.terms.serving
     if near is not None:
-        return f"cores of {near.place}, the place of {near.device.address}"
+        note = f"; {near.note}" if near.note else ""
+        return f"cores of {near.place}, the place of {near.device.address}{note}"
     if any(not isolated.ids & kind.cpus.ids for kind in serving):
         return f"the more capable cores ({machine.core_types[0].words} first)"
     system = sum(not core.cpus.ids & isolated.ids for core in machine.cores)

@@ -23,12 +23,13 @@ _FEW_CORES = 8
 @dataclass(frozen=True)
 class Near:
     """A device and the CPUs near it; ``place`` names this place. ``own`` are the CPUs of the
-    device's own node, fewer than ``cpus`` where near nodes were taken in."""
+    device's own node, fewer than ``cpus`` where near nodes were taken in; then ``note`` says so."""
 
     device: Device
     cpus: CpuSet
     place: str
     own: CpuSet
+    note: str = ""
 
 
 def near_device(machine: Machine, wanted: str) -> tuple[Optional[Near], tuple[str, ...]]:
@@ -51,8 +52,8 @@ def _near_node(machine: Machine, device: Device, node: Node) -> Near:
     wide = next(region for region in near_nodes(machine) if node.id in region.nodes)
     if cores >= _FEW_CORES or wide.cpus == node.cpus:
         return Near(device, node.cpus, f"NUMA node {node.id}", node.cpus)
-    place = f"{wide.name}, as node {node.id} has only {cores} cores"
-    return Near(device, wide.cpus, place, node.cpus)
+    note = f"near nodes are taken in, as node {node.id} alone has {cores} cores"
+    return Near(device, wide.cpus, wide.name, node.cpus, note)
 
 
 def find_device(machine: Machine, wanted: str) -> Device:

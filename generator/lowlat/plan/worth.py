@@ -81,9 +81,12 @@ def _third_level_sizes(machine: Machine) -> Mapping[str, CpuSet]:
 
 def unlike(machine: Machine, isolated: CpuSet, first: int) -> Iterator[str]:
     """Warnings if the isolated CPUs differ in core type or in the size of their L3 cache. Each
-    names a list of CPUs that are alike, among them ``first``."""
+    names the CPUs that are like ``first`` in both."""
     types = {kind.words: kind.cpus & isolated for kind in machine.core_types}
     sizes = {size: cpus & isolated for size, cpus in _third_level_sizes(machine).items()}
+    alike = isolated
+    for cpus in (*types.values(), *sizes.values()):
+        alike = alike & cpus if first in cpus else alike
     told: set[frozenset[CpuSet]] = set()
     for what, kinds in (
         ("the isolated CPUs mix core types", types),
@@ -93,5 +96,4 @@ def unlike(machine: Machine, isolated: CpuSet, first: int) -> Iterator[str]:
         if len(parts) > 1 and frozenset(parts.values()) not in told:
             told.add(frozenset(parts.values()))
             shown = "; ".join(f"{name}: CPU {cpus}" for name, cpus in parts.items())
-            alike = next((cpus for cpus in parts.values() if first in cpus), isolated)
             yield f"{what} ({shown}): --isolate {alike} takes CPUs that are alike"
