@@ -120,13 +120,18 @@ def bench_here(runs: int) -> None:
         print(f"  {' '.join(words):14} {cost(words, runs)}", flush=True)
 
 
+def plan_cost(size: int, runs: int) -> Cost:
+    """The cost of a plan for a machine with this number of CPUs."""
+    with tempfile.TemporaryDirectory(prefix="lowlat-bench-", dir=MEMORY) as folder:
+        synthetic.write(synthetic.grown(size).model(), Path(folder))
+        return cost(["plan", "--root", folder, "--json"], runs)
+
+
 def bench_synthetic(runs: int, sizes: Sequence[int]) -> None:
     print(f"Synthetic machines, plan --json, 256 CPUs a node, medians of {runs}:")
     before: tuple[int, float] = (0, 0.0)
     for size in sizes:
-        with tempfile.TemporaryDirectory(prefix="lowlat-bench-", dir=MEMORY) as folder:
-            synthetic.write(synthetic.grown(size).model(), Path(folder))
-            spent = cost(["plan", "--root", folder, "--json"], runs)
+        spent = plan_cost(size, runs)
         line = len(json.loads(spent.starts[0].out)["cmdline"]["text"])
         print(f"  {size:4} CPUs      {spent}, line of {line} bytes", end="")
         if before[0]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The part of ``make bench`` that can be judged on any machine: the memory of a report."""
+"""The parts of ``make bench`` that can be judged on any machine: the memory of a report, and what a
+plan costs on many CPUs compared with fewer."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import pytest
 
 import bench
 from support import needs
+from support.figures import figure
 
 pytestmark = pytest.mark.slow
 
@@ -33,3 +35,11 @@ def test_a_report_bears_ten_million_gaps(tmp_path: Path) -> None:
     found = bench.start_gen([*bench.write_runs(tmp_path), "--json"])
     assert json.loads(found.out)["verdict"] == "reduced"
     assert found.kib < MOST
+
+
+@pytest.mark.figure
+def test_a_plan_costs_time_and_memory_linear_in_the_cpus() -> None:
+    small, large = (bench.plan_cost(size, 3) for size in (1024, 4096))
+    figure("plan_4096_by_1024_cpus", large.cpu / small.cpu, "ratio")
+    figure("plan_4096_cpus", large.cpu, "s")
+    figure("plan_4096_cpus_memory", max(start.kib for start in large.starts) / 1024, "MiB")

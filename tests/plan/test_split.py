@@ -12,6 +12,7 @@ import pytest
 
 from conftest import Tree
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Device, Node
 from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.housekeeping import default_housekeeping_cores
 from lowlat.plan.split import split
@@ -346,8 +347,13 @@ def test_the_same_plan_twice_is_the_same_text(tree: Tree) -> None:
     assert first == again
 
 
+def network_device(node: Node) -> Device:
+    """A busy device on this node."""
+    return Device(f"{node.id}", "network", (f"e{node.id}",), None, node.id, node.cpus, (node.id,))
+
+
 @pytest.mark.security
-@pytest.mark.parametrize("shape", ["flat", "nodes", "types"])
+@pytest.mark.parametrize("shape", ["flat", "nodes", "types", "packages", "devices"])
 def test_planning_costs_time_linear_in_the_cpus(shape: str) -> None:
     def calls(cpus: int) -> int:
         """How many calls a split of so many CPUs takes."""
@@ -355,8 +361,12 @@ def test_planning_costs_time_linear_in_the_cpus(shape: str) -> None:
             "flat": Shape(kinds=(Kind(cpus),)),
             "nodes": Shape(nodes=cpus // 4, kinds=(Kind(cpus),), cores_per_cache=2),
             "types": Shape(kinds=(Kind(cpus // 2), Kind(cpus // 2, value=4)), types_by="capacity"),
+            "packages": Shape(packages=cpus // 8, kinds=(Kind(8),), nodes=cpus // 4),
+            "devices": Shape(nodes=cpus // 4, packages=cpus // 4, kinds=(Kind(4),)),
         }[shape]
         machine, count = made.model().machine(), [0]
+        if shape == "devices":
+            machine = replace(machine, devices=tuple(map(network_device, machine.nodes)))
         before = sys.getprofile()
         sys.setprofile(lambda *_: count.__setitem__(0, count[0] + 1))
         try:

@@ -204,6 +204,8 @@ def _key(field: Field[Any]) -> Optional[str]:
 
 def encode(value: Any) -> Any:
     """A value as JSON types; decode() reverses it."""
+    if value is None or type(value) in (str, int, bool):
+        return value  # most values, so the questions below are not asked of them
     if hasattr(value, "to_json"):
         return value.to_json()
     if is_dataclass(value):

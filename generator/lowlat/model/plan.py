@@ -121,7 +121,11 @@ class Plan:
 
     @cached_property
     def id(self) -> str:
-        return digest(encode_fields(self))
+        return digest(self._fields)
+
+    @cached_property
+    def _fields(self) -> dict[str, object]:
+        return encode_fields(self)
 
     @property
     def effect(self) -> object:
@@ -174,7 +178,7 @@ class Plan:
         return json.dumps({**self.to_json(), "writer": __version__}, indent=2) + "\n"
 
     def to_json(self) -> dict[str, object]:
-        return {"schema": SCHEMA, "id": self.id, **encode_fields(self)}
+        return {"schema": SCHEMA, "id": self.id, **self._fields}
 
     @classmethod
     def from_json(cls, document: Mapping[str, object]) -> Plan:

@@ -83,8 +83,9 @@ def _either_way(terms: Terms, request: CpuRequest) -> tuple[Housekeeping, str]:
         left = f"would leave {one.clean}" if not spread.full else "would leave nothing to isolate"
         note = f"one core of each node {left} (--housekeeping-per {NODE})"
         return together, f"{other} stay clean, {note}"
-    note = f"near nodes taken together would leave {other.clean} (--housekeeping-per {PACKAGE})"
-    return spread, f"each node keeps a core near its memory; {one} stay clean, {note}"
+    note = "each node keeps a core near its memory"
+    taken = f"near nodes taken together would leave {other.clean} (--housekeeping-per {PACKAGE})"
+    return spread, f"{note}; {one} stay clean, {taken}" if one.of else note
 
 
 def _best(machine: Machine, isolable: CpuSet, near: Optional[Near], cores: int) -> CpuSet:

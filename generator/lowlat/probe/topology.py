@@ -139,6 +139,8 @@ def read_cores(
     # Sorted by level, so the last level wins.
     data = (cache for cache in caches if cache.kind != "instruction")
     domains = {cpu: cache.cpus.first for cache in data for cpu in cache.cpus}
+    # Only s390 has books and drawers: elsewhere each CPU would be asked in vain.
+    books = _identifier(root, online.first, "book_id") is not None
     return tuple(
         Core(
             cpus=cpus,
@@ -147,8 +149,8 @@ def read_cores(
             cluster=_identifier(root, cpus.first, "cluster_id"),
             nodes=tuple(sorted({node for cpu in cpus for node in cpu_nodes.get(cpu, ())})),
             cache=domains.get(cpus.first),
-            book=_identifier(root, cpus.first, "book_id"),
-            drawer=_identifier(root, cpus.first, "drawer_id"),
+            book=_identifier(root, cpus.first, "book_id") if books else None,
+            drawer=_identifier(root, cpus.first, "drawer_id") if books else None,
         )
         for cpus in _group_siblings(root, online)
     )
