@@ -52,7 +52,8 @@ class Shape:
     dies: int = 1
     clusters: int = 1
     kinds: tuple[Kind, ...] = (Kind(4),)
-    #: "adjacent": CPUs 0 and 1 are siblings; "far": all first threads, then all second threads.
+    #: "adjacent": CPUs 0 and 1 are siblings; "far": all first threads, then all second threads;
+    #: "turns": like "far", and the packages take turns.
     numbering: str = "adjacent"
     #: NUMA nodes, each with an equal share of the cores in order.
     nodes: int = 1
@@ -141,6 +142,9 @@ def _numbered(seats: Sequence[Seat], numbering: str) -> list[tuple[int, int, Sea
     places = [(core, thread) for core, seat in enumerate(seats) for thread in range(seat.threads)]
     if numbering == "far":
         places.sort(key=lambda place: (place[1], place[0]))
+    elif numbering == "turns":
+        firsts = {seat.package: core for core, seat in reversed([*enumerate(seats)])}
+        places.sort(key=lambda p: (p[1], p[0] - firsts[seats[p[0]].package], p[0]))
     elif numbering != "adjacent":
         raise ValueError(f"no such numbering: {numbering}")
     return [(cpu, core, seats[core]) for cpu, (core, _) in enumerate(places)]

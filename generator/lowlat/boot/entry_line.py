@@ -11,8 +11,11 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.host.root import Root
+from lowlat.kernel import line_length
 from lowlat.model import cmdline
 from lowlat.model.plan import Plan
+from lowlat.probe.kernel import read_installed, read_running
+from lowlat.probe.platform import read_arch
 
 #: The parameters of a trial beside the planned ones. The kernel and initramfs-tools reboot 30 s
 #: after a panic; dracut reboots instead of opening a shell; systemd reboots if it crashes
@@ -128,7 +131,7 @@ def check(
     entry: str, words: Sequence[str], stock: Sequence[str], plan: Plan, trial: Sequence[str] = ()
 ) -> None:
     """Compare an entry's line, read back, with the plan and the kernel's stock line. Raises Refused
-    if a parameter is missing, doubled or overridden, or if the kernel would truncate the line."""
+    if a parameter is missing, doubled or overridden."""
     check_planned(entry, words, plan, trial)
     ours = (*plan.words, *trial)
     rest = [word for word in words if word not in ours]
@@ -141,15 +144,19 @@ def check(
 
 
 def check_planned(entry: str, words: Sequence[str], plan: Plan, trial: Sequence[str] = ()) -> None:
-    """Raises Refused if a planned parameter is not on the line exactly once or is cut off."""
+    """Raises Refused if a planned parameter is not on the line exactly once."""
     read = cmdline.parse(" ".join(words))
     for word in (*plan.words, *trial):
         _check_once(entry, read, word)
-    check_length(entry, words)
 
 
-def check_length(entry: str, words: Iterable[str]) -> None:
-    cmdline.check_length(f"BOOT_IMAGE={' ' * 64}{' '.join(words)}", f"{entry}: its line")
+def check_length(root: Root, entry: str, words: Iterable[str], release: Optional[str]) -> None:
+    """Raises Refused if the kernel of that release would truncate the entry's line."""
+    running = read_running(root)
+    kernel = running if release in (None, running.release) else read_installed(root, str(release))
+    limit = line_length.limit(read_arch(root, root.read("/proc/cpuinfo") or ""), kernel or running)
+    line = f"BOOT_IMAGE={' ' * 64}{' '.join(words)}"
+    cmdline.check_length(line, f"{entry}: its line", limit)
 
 
 def _check_once(entry: str, words: Sequence[str], word: str) -> None:

@@ -143,7 +143,7 @@ def read(root: Root) -> Status:
     elif failed := known.failed or ("" if running.trial else promote.failure(root, known)):
         notes.append(f"the last trial did not come up: {failed}")
     if decision and decision.boot == "tuned":
-        notes += (fault for plan in stored for fault in tuned_plugin.faults(boot, plan))
+        notes += (fault for plan in stored for fault in tuned_plugin.faults(root, boot, plan))
     notes += _differing(root, running, boot)
     if known.promoted and not (boot.default and boot.default.ours):
         notes.append(f"{known.promoted} was promoted and is not the default any more: try it again")

@@ -51,16 +51,18 @@ def check(root: Root, proposal: Proposal, boot: BootMenu) -> None:
         for word in entry_line.conflicting(entry.words, proposal.plan):
             why = f"{word} is on the stock line ({foreign.source(root, word)}): it would be doubled"
             raise Refused(why, hint="take it away there, or use --boot own")
-        entry_line.check_length(entry.id, (*entry.words, *proposal.plan.words))
+        words = (*entry.words, *proposal.plan.words)
+        entry_line.check_length(root, entry.id, words, entry.release)
 
 
-def faults(boot: BootMenu, plan: Plan) -> Iterator[str]:
+def faults(root: Root, boot: BootMenu, plan: Plan) -> Iterator[str]:
     """Read back: messages about faults in the lines that TuneD wrote."""
     if boot.default is None or not entry_line.marked(boot.default.words):
         yield "TuneD has not put the line onto the default entry: 'tuned-adm profile lowlat-local'"
     for entry in marked(boot):
         try:
             entry_line.check_planned(entry.id, entry.words, plan)
+            entry_line.check_length(root, entry.id, entry.words, entry.release)
         except Refused as error:
             yield str(error)
 

@@ -38,6 +38,7 @@ class ValueFormat(Enum):
 
     TEXT = "text"
     LIST = "list"
+    STRIDES = "strides"  # a list that the kernel's boot line may have with strides
     MASK = "mask"
     WITHIN = "within"  # a mask that contains none but planned CPUs
     CHOICE = "choice"  # always [madvise] never
@@ -84,12 +85,23 @@ class Target:
     def fill(self, text: str, reads: ValueFormat, place: Mapping[str, object] = NOWHERE) -> str:
         """A catalogue text with its placeholders filled: this machine's CPUs, in the form of
         ``reads``, and the values in ``place``."""
-        known = self._masks if reads in (ValueFormat.MASK, ValueFormat.WITHIN) else self._lists
+        if reads in (ValueFormat.MASK, ValueFormat.WITHIN):
+            return text.format(**self._masks, **place)
+        known = self._strides if reads is ValueFormat.STRIDES else self._lists
         return text.format(**known, **place)
 
     @cached_property
     def _lists(self) -> Mapping[str, object]:
         return self._known(str(self.isolated), str(self.housekeeping))
+
+    def listed(self, cpus: CpuSet) -> str:
+        """A list for the boot line: with strides where they are shorter and the kernel reads
+        them."""
+        return cpus.strided() if self.has("strides in CPU lists") else str(cpus)
+
+    @cached_property
+    def _strides(self) -> Mapping[str, object]:
+        return self._known(self.listed(self.isolated), self.listed(self.housekeeping))
 
     @cached_property
     def _masks(self) -> Mapping[str, object]:
@@ -201,8 +213,9 @@ class Tunable:
     placeholders {isolated} and {housekeeping} stand for these CPUs, {wake_us} for the exit latency
     (us) of the isolated CPUs' lightest sleep, {few_ways} for a quarter of each last-level cache.
     ``instead`` are values that replace ``value`` if their test holds. Of ``either`` rows, only the
-    first existing file is written. ``evidence`` tells how to see an effect that ``sign`` and
-    ``rows`` do not show. ``unneeded`` returns why the setting would have no effect here.
+    first existing file is written. Of a boot parameter, ``reads`` is the form of its list.
+    ``evidence`` tells how to see an effect that ``sign`` and ``rows`` do not show. ``unneeded``
+    returns why the setting would have no effect here.
     ``accepts`` is the grammar of values that a user may give instead; ``parts`` splits such a value
     into placeholders, ``refuses`` returns why it (None: the entry's value) is impossible on this
     machine, ``remark`` what it comes to here, and ``example`` is one, if the entry has no value
@@ -253,7 +266,7 @@ class Tunable:
     def own_value(self, target: Target) -> str:
         """The value of the boot parameter on this machine."""
         value = next((text for text, test in self.instead if test(target)), self.value)
-        return target.fill(value or "", ValueFormat.LIST)
+        return target.fill(value or "", self.reads)
 
     def settings(self, target: Target, given: Optional[str] = None) -> Iterator[Value]:
         """The files to write in the running kernel; ``given`` is the user's value."""

@@ -101,6 +101,7 @@ ENTRIES = (
         source=f"{PARAMETERS} isolcpus; {_ISOLATION}",
         # managed_irq alone replaces the default flag, so scheduler domains would stay.
         value="managed_irq,domain,{isolated}",
+        reads=ValueFormat.STRIDES,
         instead=(("{isolated}", _is_old), ("managed_irq,{isolated}", _beside_a_partition)),
         needs=(ISOLATION, config("CPU_ISOLATION"), _MANAGED_IRQ),
         unneeded=_isolated_already,
@@ -128,6 +129,7 @@ ENTRIES = (
         source=f"timers/no_hz.rst; {_ISOLATION}",
         evidence="/sys/devices/system/cpu/nohz_full is the list; LOC in /proc/interrupts is flat",
         value="{isolated}",
+        reads=ValueFormat.STRIDES,
         needs=(ISOLATION, _STOPS_TICKS, config("NO_HZ_FULL")),
         cost="entering and leaving the kernel costs more on these CPUs, and the tick stops and "
         "starts at every sleep: unsuitable for work with many system calls, and for loops that "
@@ -149,6 +151,7 @@ ENTRIES = (
         source=f"{PARAMETERS} rcu_nocbs; kernel/rcu/tree_nocb.h",
         evidence="kernel message 'Offload RCU callbacks from CPUs:'; rcuo threads exist",
         value="{isolated_or_all}",
+        reads=ValueFormat.STRIDES,
         needs=(config("RCU_NOCB_CPU"),),
         unneeded=_offloaded_already,
         cost="the threads that run the callbacks must be kept off the isolated CPUs: nohz_full and "
@@ -167,6 +170,7 @@ ENTRIES = (
         "later may change CPU only when it next fires",
         source=f"{PARAMETERS} irqaffinity; kernel/irq/irqdesc.c",
         value="{housekeeping}",
+        reads=ValueFormat.STRIDES,
         needs=(ISOLATION,),
         implies=("irq.default_smp_affinity",),
         evidence="/proc/irq/default_smp_affinity equals the housekeeping CPUs before anything "

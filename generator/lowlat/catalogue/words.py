@@ -192,29 +192,29 @@ def missing(line: BootLine) -> Iterator[tuple[str, str]]:
     target, at_hand = line.target, line.target.isolated
     if line.domains - line.tickless and line.built("NO_HZ_FULL") is not False:
         yield (
-            f"nohz_full={line.domains | line.tickless}",
+            f"nohz_full={target.listed(line.domains | line.tickless)}",
             f"isolcpus keeps tasks away, not the tick: {target.kernel.hz or '100 to 1000'} "
             "interrupts a second go on on each of these CPUs",
         )
     if line.tickless - line.domains:
         yield (
-            f"isolcpus=managed_irq,domain,{line.domains | line.tickless}",
+            f"isolcpus=managed_irq,domain,{target.listed(line.domains | line.tickless)}",
             "nohz_full alone leaves these CPUs to the scheduler: a second task on one of them "
             "restarts the tick",
         )
     elif line.domains - line.managed and target.has("managed_irq in isolcpus") is not False:
         yield (
-            f"isolcpus=managed_irq,domain,{line.domains}",
+            f"isolcpus=managed_irq,domain,{target.listed(line.domains)}",
             "without the flag managed_irq, queues of disks and network cards interrupt these CPUs",
         )
     if at_hand - line.tickless - line.offloaded and line.built("RCU_NOCB_CPU") is not False:
         yield (
-            f"rcu_nocbs={at_hand}",
+            f"rcu_nocbs={target.listed(at_hand)}",
             "RCU callbacks run in softirqs on these CPUs; nohz_full would offload them too",
         )
     if at_hand and target.housekeeping and "irqaffinity" not in line.values:
         yield (
-            f"irqaffinity={target.housekeeping}",
+            f"irqaffinity={target.listed(target.housekeeping)}",
             "interrupts may start on isolated CPUs, even if something moves them later",
         )
     if _no_intel_iommu(line) and line.has("iommu=pt") and not target.guest:

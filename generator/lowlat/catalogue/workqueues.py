@@ -42,6 +42,7 @@ ENTRIES = (
         why="keeps unbound kernel work off the isolated CPUs from the start",
         source=f"{PARAMETERS} workqueue.unbound_cpus; kernel/workqueue.c",
         value="{housekeeping}",
+        reads=ValueFormat.STRIDES,
         needs=(ISOLATION, feature(_REQUESTED, "workqueue.unbound_cpus")),
         unneeded=done_by(
             ("cpuset.partition", "isolcpus", "nohz_full"),

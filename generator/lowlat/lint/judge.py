@@ -34,10 +34,9 @@ from lowlat.catalogue.words import (
     hugepages,
     too_many_hugepages,
 )
-from lowlat.kernel import facts
+from lowlat.kernel import facts, line_length
 from lowlat.lint.line import Word
 from lowlat.lint.lists import Opinion, judge_list
-from lowlat.model.machine import Machine
 
 _UNSET = {**ELSEWHERE, **NEVER}
 _OURS = frozenset(name for name, entry in BY_NAME.items() if entry.at_boot)
@@ -63,7 +62,7 @@ def judge(
     words: Sequence[Word], line: BootLine, shown: Mapping[str, tuple[WordVerdict, str]]
 ) -> tuple[JudgedWord, ...]:
     """Every word with its verdict; ``shown`` is the running kernel's evidence by name."""
-    places = _by_place(words, line.target.machine)
+    places = _by_place(words, line)
     judged = []
     for place, word in enumerate(words):
         finding = places.get(place) or _judge(word, line)
@@ -87,12 +86,12 @@ def _seen(finding: Opinion, verdict: WordVerdict, evidence: str) -> Opinion:
     return Opinion(verdict, evidence, finding.fix)
 
 
-def _by_place(words: Sequence[Word], machine: Machine) -> dict[int, Opinion]:
+def _by_place(words: Sequence[Word], line: BootLine) -> dict[int, Opinion]:
     """Verdicts that depend on other words: cut off, behind "--", repeated, huge pages."""
     opinions: dict[int, Opinion] = {}
     kernel = [(place, word) for place, word in enumerate(words) if word.place == "kernel"]
     named = [(word.name, word.value) for _, word in kernel]
-    starved = too_many_hugepages(named, machine)
+    starved = too_many_hugepages(named, line.machine)
     if starved:
         counts = (place for place, word in kernel if word.name == "hugepages")
         opinions.update((place, Opinion(WordVerdict.HARMFUL, starved, "fewer")) for place in counts)
@@ -101,7 +100,8 @@ def _by_place(words: Sequence[Word], machine: Machine) -> dict[int, Opinion]:
     opinions.update(_repeated(kernel))
     for place, word in enumerate(words):
         if word.place == "cut":
-            why = "the kernel cuts the line after 2047 bytes: it never sees this"
+            limit = line_length.limit(line.machine.arch, line.target.kernel)
+            why = f"the kernel cuts the line after {limit - 1} bytes: it never sees this"
             opinions[place] = Opinion(WordVerdict.IGNORED, why)
         elif word.place == "init":
             known = word.name in kernel_names() or word.name in BY_NAME
@@ -241,7 +241,7 @@ def _run_time(word: Word, entry: Tunable, line: BootLine) -> Opinion:
     fix = f"sysctl.{path[10:].replace('/', '.')}={word.value}" if sysctl else None
     early = line.target.has("workqueue.unbound_cpus")
     if entry.name == "workqueue.cpumask" and early and line.target.isolated:
-        fix = f"workqueue.unbound_cpus={line.target.housekeeping}"
+        fix = f"workqueue.unbound_cpus={line.target.listed(line.target.housekeeping)}"
     why = f"no boot parameter: it is set at run time ({path})"
     return Opinion(WordVerdict.IGNORED, "; ".join([why, *_faults(entry, line)]), fix)
 

@@ -48,9 +48,9 @@ class Word:
         return self.name if self.flag else f"{self.name}={self.value}"
 
 
-def read_words(line: str) -> tuple[Word, ...]:
-    """The words of a line (lib/cmdline.c, next_arg(); init/main.c). Raises Refused if the line is
-    longer than any boot loader passes on."""
+def read_words(line: str, limit: int) -> tuple[Word, ...]:
+    """The words of a line (lib/cmdline.c, next_arg(); init/main.c) for a kernel that reads
+    ``limit`` bytes. Raises Refused if the line is longer than any boot loader passes on."""
     if len(line) > bounds.BOOT_LINE:
         raise Refused(f"the line has {len(line)} characters", hint="no kernel reads a longer one")
     words, place = [], "kernel"
@@ -59,7 +59,7 @@ def read_words(line: str) -> tuple[Word, ...]:
         if text == "--" and place == "kernel":
             place = "init"
             continue
-        cut = len(line[: match.end()].encode("utf-8", "replace")) >= cmdline.LIMIT
+        cut = len(line[: match.end()].encode("utf-8", "replace")) >= limit
         value = text.partition("=")[2].strip('"')
         words.append(Word(text, cmdline.name_of(text), value, "cut" if cut else place))
     return tuple(words)
@@ -89,9 +89,11 @@ def flags_of(value: str) -> tuple[frozenset[str], str]:
     return frozenset(filter(None, flags.split(","))), cpus
 
 
-def read_cpus(text: str, machine: Machine, *, words: bool = True) -> Optional[CpuSet]:
-    """A list as the kernel reads it, or None if the kernel cannot. ``words`` tells whether the
-    kernel knows N and all (from 5.13 on)."""
+def read_cpus(text: str, machine: Machine, release: Optional[str] = None) -> Optional[CpuSet]:
+    """A list as the kernel of a release, by default the newest, reads it; None if it cannot."""
+    if ":" in text and facts.has("strides in CPU lists", release) is False:
+        return None
+    words = facts.has("N in CPU lists", release) is not False
     last = max(machine.cpus.possible | machine.cpus.online) if words else None
     # The kernel skips superfluous commas (bitmap_find_region() in lib/bitmap-str.c).
     single = re.sub(",+", ",", text).strip(",")
@@ -110,10 +112,9 @@ def boot_line(words: Sequence[Word], machine: Machine, kernel: Kernel) -> BootLi
             values[word.name] = word.value
     flags, listed = flags_of(values.get("isolcpus", ""))
     online = machine.cpus.online
-    old = facts.has("N in CPU lists", kernel.release) is False
 
     def cpus(text: Optional[str]) -> CpuSet:
-        return (read_cpus(text or "", machine, words=not old) or CpuSet()) & online
+        return (read_cpus(text or "", machine, kernel.release) or CpuSet()) & online
 
     isolated = cpus(listed)
     boot = CpuSet.of([machine.cpus.boot])

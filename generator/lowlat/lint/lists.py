@@ -3,6 +3,7 @@
 
 from typing import NamedTuple, Optional
 
+from lowlat.catalogue.entry import Target
 from lowlat.catalogue.names import NEVER
 from lowlat.catalogue.words import KEPT_LISTS, UNREADABLE, BootLine, WordVerdict
 from lowlat.kernel.cpus import takes_nosmt
@@ -34,10 +35,9 @@ def judge_list(word: Word, line: BootLine) -> Optional[Opinion]:
     if cpus is None or not cpus:
         verdict = _HARMFUL if word.name == "rcu_nocbs" else _IGNORED
         return Opinion(verdict, f"'{text[:40]}' is no list of CPUs; {_dropped(word.name)}")
-    if text.strip("0123456789-,:/") and target.has("N in CPU lists") is False:
-        return Opinion(
-            _IGNORED, f"this kernel knows neither N nor all; {_dropped(word.name)}", str(cpus)
-        )
+    lacks = _lacks(word.name, text, target)
+    if lacks:
+        return Opinion(_IGNORED, f"{lacks}; {_dropped(word.name)}", _listing(word, cpus, line))
     absent = cpus - (machine.cpus.online | machine.cpus.offline | machine.cpus.possible)
     if absent:
         why = f"there is no CPU {absent} (online: {machine.cpus.online}); "
@@ -45,6 +45,18 @@ def judge_list(word: Word, line: BootLine) -> Optional[Opinion]:
     if word.name in KEPT_LISTS:
         return _kept(word, cpus, line)
     return _isolating(word, cpus, line)
+
+
+def _lacks(name: str, text: str, target: Target) -> Optional[str]:
+    """The form of a list that its reader does not know."""
+    words, strides = text.strip("0123456789-,:/"), ":" in text
+    if name == "systemd.cpu_affinity" and (words or strides):
+        return "systemd knows numbers and ranges only"  # parse_cpu_set() in src/shared
+    if words and target.has("N in CPU lists") is False:
+        return "this kernel knows neither N nor all"
+    if strides and target.has("strides in CPU lists") is False:
+        return "this kernel knows no strides"
+    return None
 
 
 def _dropped(name: str) -> str:
@@ -88,11 +100,12 @@ def _kept(word: Word, cpus: CpuSet, line: BootLine) -> Optional[Opinion]:
     if not both:
         return None
     why = f"it lists the CPUs that are allowed, and CPU {both} is isolated on this line"
-    return Opinion(_CONTRADICTORY, why, f"{word.name}={line.target.housekeeping}")
+    return Opinion(_CONTRADICTORY, why, _listing(word, line.target.housekeeping, line))
 
 
 def _isolating(word: Word, cpus: CpuSet, line: BootLine) -> Optional[Opinion]:
-    machine, online = line.target.machine, line.target.machine.cpus.online
+    target = line.target
+    machine, online = target.machine, target.machine.cpus.online
     everything = word.value in ("all", "0-N") or (word.name == "rcu_nocbs" and online <= cpus)
     if word.name == "rcu_nocbs":
         if line.tickless and cpus <= line.tickless and line.built("NO_HZ_FULL") is not False:
@@ -102,20 +115,24 @@ def _isolating(word: Word, cpus: CpuSet, line: BootLine) -> Optional[Opinion]:
         return Opinion(_CONTRADICTORY, "no CPU is left for the system")
     if everything and word.name == "nohz_full":
         kept = f"every CPU but {machine.cpus.boot}, which serves all the rest"
-        return Opinion(WordVerdict.ASSUMED, f"takes {kept}", f"nohz_full={_whole(cpus, line)}")
+        return Opinion(
+            WordVerdict.ASSUMED, f"takes {kept}", f"nohz_full={target.listed(_whole(cpus, line))}"
+        )
     boot = machine.cpus.boot
     if boot in cpus:
         why = f"CPU {boot} boots the system and keeps time: it cannot be left alone"
-        return Opinion(_HARMFUL, why, _listing(word, _whole(cpus, line)))
+        return Opinion(_HARMFUL, why, _listing(word, _whole(cpus, line), line))
     if line.strange:
         why = f"CPU {line.strange} comes back with this boot and may share cores with these CPUs"
         return Opinion(_HARMFUL, why, f"{word.text} nosmt" if takes_nosmt(machine) else None)
     split = _split(cpus | line.domains | line.tickless, line)
     if split:
         why = f"splits cores: the sibling CPU {split} is not isolated and shares the core"
-        return Opinion(_HARMFUL, why, _listing(word, _whole(cpus, line)))
+        return Opinion(_HARMFUL, why, _listing(word, _whole(cpus, line), line))
     if word.name == "isolcpus" and "nohz" in flags_of(word.value)[0] and not line.tickless:
-        return Opinion(WordVerdict.ASSUMED, NEVER["isolcpus=nohz"], f"nohz_full={cpus}")
+        return Opinion(
+            WordVerdict.ASSUMED, NEVER["isolcpus=nohz"], f"nohz_full={target.listed(cpus)}"
+        )
     other = line.tickless if word.name == "isolcpus" else line.domains
     if other and other != cpus and line.target.has("unequal isolcpus and nohz_full") is False:
         why = "before 5.18 isolcpus and nohz_full have to list the same CPUs: the second is dropped"
@@ -136,6 +153,8 @@ def _whole(cpus: CpuSet, line: BootLine) -> CpuSet:
     return CpuSet.of(cpu for core in cores if boot not in core for cpu in core)
 
 
-def _listing(word: Word, cpus: CpuSet) -> Optional[str]:
+def _listing(word: Word, cpus: CpuSet, line: BootLine) -> Optional[str]:
+    """The word with these CPUs instead, as its reader knows lists."""
     flags = sorted(flags_of(word.value)[0]) if word.name == "isolcpus" else []
-    return f"{word.name}={','.join([*flags, str(cpus)])}" if cpus else None
+    text = str(cpus) if word.name == "systemd.cpu_affinity" else line.target.listed(cpus)
+    return f"{word.name}={','.join([*flags, text])}" if cpus else None

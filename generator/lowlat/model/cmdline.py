@@ -8,9 +8,6 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 
-#: COMMAND_LINE_SIZE on x86 and arm64, with the closing NUL; the kernel drops the rest silently.
-LIMIT = 2048
-
 #: The parameter that names the plan of a tuned boot.
 MARKER = "lowlat.plan"
 
@@ -66,9 +63,10 @@ def join(parameters: Iterable[str]) -> str:
     return " ".join(parts)
 
 
-def check_length(line: str, what: str) -> None:
-    """Raises Refused if the kernel would truncate the line."""
+def check_length(line: str, what: str, limit: int, hint: Optional[str] = None) -> None:
+    """Raises Refused if the kernel, which reads ``limit`` bytes with the closing NUL, would cut the
+    line."""
     size = len(line.encode())
-    if size >= LIMIT:
-        why = f"{what} is {size} bytes long; the kernel cuts it after {LIMIT - 1}"
-        raise Refused(why, hint="isolate CPUs in fewer, longer ranges")
+    if size >= limit:
+        why = f"{what} is {size} bytes long; the kernel cuts it after {limit - 1}"
+        raise Refused(why, hint=hint or f"shorten it by {size - limit + 1} bytes")

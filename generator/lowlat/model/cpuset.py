@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from operator import itemgetter
 from typing import Optional
 
 from lowlat.base import bounds
@@ -87,9 +88,25 @@ class CpuSet:
 
     def __str__(self) -> str:
         """The plain list: numbers and ranges only, valid on every kernel."""
-        return ",".join(
-            str(first) if first == last else f"{first}-{last}" for first, last in self.ranges()
-        )
+        return ",".join(_plain(first, last) for first, last in self.ranges())
+
+    def strided(self) -> str:
+        """The list with strides ("9-255:1/2") where they make it shorter. The kernel reads them on
+        its boot line (lib/bitmap-str.c, bitmap_parselist()), other programs only plain lists."""
+        ranges = list(self.ranges())
+        #: From each range on: the length of the rest, its first part, and the range behind that.
+        best = [(0, "", 0)] * (len(ranges) + 1)
+        ends = _stride_ends(ranges)
+        for at in reversed(range(len(ranges))):
+            # Of two that are as long, the plain one: it stands first.
+            parts = {at + 1: _plain(*ranges[at]), ends[at]: _stride(ranges[at : ends[at]])}
+            costs = ((len(text) + 1 + best[to][0], text, to) for to, text in parts.items())
+            best[at] = min(costs, key=itemgetter(0))
+        parts_of_best, at = [], 0
+        while at < len(ranges):
+            _, text, at = best[at]
+            parts_of_best.append(text)
+        return ",".join(parts_of_best)
 
     def ranges(self) -> Iterator[tuple[int, int]]:
         for _, found in groupby(enumerate(self), lambda pair: pair[1] - pair[0]):
@@ -129,6 +146,30 @@ class CpuSet:
 
     def __le__(self, other: CpuSet) -> bool:
         return self.ids <= other.ids
+
+
+def _plain(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _stride_ends(ranges: Sequence[tuple[int, int]]) -> list[int]:
+    """For each range, the place behind the last one of the stride that begins with it: ranges as
+    long as it and equally far apart, of which the last may be shorter."""
+    ends = [*range(1, len(ranges) + 1)]
+    for at in reversed(range(len(ranges) - 1)):
+        (first, last), (begin, end) = ranges[at], ranges[at + 1]
+        if end - begin <= last - first:
+            goes_on = end - begin == last - first and at + 2 < len(ranges)
+            even = goes_on and ranges[at + 2][0] - begin == begin - first
+            ends[at] = max(ends[at + 1], at + 2) if even else at + 2
+    return ends
+
+
+def _stride(ranges: Sequence[tuple[int, int]]) -> str:
+    (first, last), end = ranges[0], ranges[-1][1]
+    if len(ranges) == 1:
+        return _plain(first, last)
+    return f"{first}-{end}:{last - first + 1}/{ranges[1][0] - first}"
 
 
 def _parse_range(part: str, last: Optional[int]) -> Sequence[int]:

@@ -16,6 +16,7 @@ from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import LOWLATENCY_KERNEL, Kernel, Machine
 from lowlat.model.plan import Offer, Plan, PlannedLine, PlannedParameter, PlannedSetting, Skipped
+from lowlat.plan import line_fit
 from lowlat.plan.boot_machine import boot_machine
 from lowlat.plan.cpu_request import NONE, CpuRequest, merge
 from lowlat.plan.locality import find_device
@@ -94,8 +95,7 @@ def make_plan(
             *([f"left to you: {profile.needs}"] if profile.needs else ()),
         ),
     )
-    stock = cmdline.without(machine.cmdline or "", [p.name for p in result.parameters])
-    cmdline.check_length(f"{stock} {result.boot_line}", "the kernel command line")
+    line_fit.check(machine, kernel, result)
     return result
 
 

@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 from typing import Optional
 
-from lowlat.base import files, trust
+from lowlat.base import bounds, files, trust
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Tunable, ValueFormat
@@ -33,7 +33,7 @@ IN_USE = "/run/lowlat/plan.json"
 
 #: Patterns for the placeholders in a catalogue text; any other placeholder is a CPU list.
 _NUMBER = r"[0-9]{1,10}"
-_CPUS = r"[0-9]{1,5}(?:[-,][0-9]{1,5})*"
+_CPUS = r"[0-9]{1,5}(?:[-,:/][0-9]{1,5})*"
 _PLACES = {
     **dict.fromkeys(("cpu", "interrupt", "node", "kib", "pages", "khz"), _NUMBER),
     "package": r"[a-z0-9_]{1,40}",
@@ -163,7 +163,7 @@ def check(plan: Plan) -> None:
         _check_setting(setting)
     if cmdline.join(parameter.word for parameter in plan.parameters) != plan.cmdline.text:
         raise Refused("its command line is not that of its parameters")
-    cmdline.check_length(plan.boot_line, "its command line")
+    cmdline.check_length(plan.boot_line, "its command line", bounds.BOOT_LINE)
 
 
 def _check_parameter(parameter: PlannedParameter) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional
 
+from lowlat.base import bounds
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import read_value
 from lowlat.model import cmdline
@@ -62,7 +63,7 @@ def read(path: Path) -> tuple[PlannedArm, ...]:
             store.check(arm.plan)
         if arm.line != (arm.plan.boot_line if arm.plan else cmdline.join(arm.line.split())):
             raise ValueError("a line that is not of its plan")
-        cmdline.check_length(arm.line, arm.name)
+        cmdline.check_length(arm.line, arm.name, bounds.BOOT_LINE)
     return arms
 
 

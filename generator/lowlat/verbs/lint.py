@@ -17,6 +17,7 @@ from lowlat.catalogue.words import BootLine, WordVerdict
 from lowlat.host.archive import open_root
 from lowlat.host.kmsg import UNKNOWN_PARAMETERS, read_messages
 from lowlat.host.root import Root
+from lowlat.kernel import line_length
 from lowlat.lint import Against, Lint, Shown, lint
 from lowlat.lint.line import boot_line, read_words, the_line
 from lowlat.lint.profiles import line_in
@@ -71,7 +72,7 @@ def main(args: LintArguments) -> int:
         text = root.read("/proc/cmdline")
         if text is None:
             raise Refused("/proc/cmdline cannot be read", hint="give a line")
-    words = read_words(text)
+    words = read_words(text, line_length.limit(machine.arch, kernel))
     if not words:
         raise Refused("the boot line is empty", hint="give one in quotes")
     line = boot_line(words, machine, kernel)

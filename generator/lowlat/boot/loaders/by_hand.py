@@ -163,6 +163,7 @@ class ByHand(Loader):
         for entry in boot.tuned():
             plan = next(plan for plan in plans if plan.kernel == entry.release)
             entry_line.check_planned(entry.id, entry.words, plan)
+            entry_line.check_length(self._root, entry.id, entry.words, plan.kernel)
         return boot
 
     def foresee(self, change: Foreseen, plans: Sequence[Plan]) -> None:

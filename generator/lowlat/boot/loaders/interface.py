@@ -109,6 +109,7 @@ def check_entry(root: Root, entry: BootEntry, stock: BootEntry, plan: Plan) -> N
         raise Refused(f"{entry.id}: its line has no root=, which the running one has")
     trial = entry_line.trial_words(root) if entry.trial else ()
     entry_line.check(entry.id, entry.words, stock.words, plan, trial)
+    entry_line.check_length(root, entry.id, entry.words, plan.kernel)
 
 
 def refuse_pending(loader: str, rows: Sequence[str]) -> None:
