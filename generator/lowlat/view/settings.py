@@ -104,7 +104,7 @@ def _line(arm: Arm) -> dict[str, None]:
 
 
 @dataclass(frozen=True)
-class Effect:
+class SettingsShown:
     """The findings of verify in the boots of an arm, lost settings first."""
 
     arm: str
@@ -118,10 +118,10 @@ class Effect:
         return ", ".join(words) or "nothing was planned"
 
 
-def effects(arms: Sequence[Arm]) -> tuple[Effect, ...]:
+def effects(arms: Sequence[Arm]) -> tuple[SettingsShown, ...]:
     """The effects in each arm whose boots verify checked."""
     looked = ((arm.name, arm.effect) for arm in arms if arm.effect is not None)
-    return tuple(Effect(name, ordered(rows)) for name, rows in looked)
+    return tuple(SettingsShown(name, ordered(rows)) for name, rows in looked)
 
 
 def ordered(settings: Sequence[Finding]) -> tuple[Finding, ...]:
