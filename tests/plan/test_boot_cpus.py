@@ -197,6 +197,14 @@ def test_lists_by_hand_name_cpus_of_that_boot(tree: Tree) -> None:
     assert "CPU 7 is offline" in lowlat("plan", "--root", cut, "--isolate", "3,7").refused()
 
 
+def test_without_a_stock_line_the_cpus_online_now_are_taken(tree: Tree) -> None:
+    root = tree(Shape(kinds=(Kind(4, 2),), offline=(5,)))
+    (root / "proc/cmdline").unlink()
+    plan = planned(root)
+    assert plan["cpus"]["offline"] == "5"
+    assert any("CPU 5 is offline and may be a sibling" in text for text in plan["warnings"])
+
+
 def test_a_plan_without_isolated_cpus_needs_no_siblings() -> None:
     assert planned(NOSMT, "--isolate", "none")["cpus"]["isolated"] == ""
 

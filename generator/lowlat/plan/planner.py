@@ -99,11 +99,19 @@ def make_plan(
     return result
 
 
+def at_boot(machine: Machine, kernel: Kernel, profile: Profile, options: Options) -> Machine:
+    """The machine that make_plan() plans for. Raises Refused as it does."""
+    request = merge(profile.request, options.request)
+    return _at_boot(replace(machine, kernel=kernel), _Requested(profile, options), request)[0]
+
+
 def _at_boot(
     machine: Machine, wanted: "_Requested", request: CpuRequest
 ) -> tuple[Machine, tuple[str, ...]]:
     """The machine in the boot with the planned line. Siblings do not matter to a plan that isolates
-    nothing."""
+    nothing; without a stock line nothing is known of that boot."""
+    if machine.cmdline is None:
+        return machine, tuple(_offline(machine))
     try:
         return boot_machine(wanted.line(machine), machine)
     except Refused:

@@ -62,7 +62,8 @@ def make_plan(choice: PlanChoice, root: Root, *, kubelet: bool = False) -> Chose
     named = profile.load(choice.profile or profile.DEFAULT, root)
     wanted = options.consistent(choice.wanted)
     if kubelet and named.isolates:
-        request = for_kubelet(machine, merge(named.request, wanted.request))
+        booted = planner.at_boot(machine, kernel, named, wanted)
+        request = for_kubelet(booted, merge(named.request, wanted.request))
         wanted = replace(wanted, request=request)
     plan = planner.make_plan(machine, kernel, named, wanted)
     return ChosenPlan(machine, kernel, plan, _difference(plan, known))
