@@ -51,10 +51,10 @@ def cpus_after(line: str, machine: Machine) -> CpuSet:
     if threads is not None:
         there = _first_threads(there, threads, machine)
     if limit is not None and not counts_refused:
-        first = (
-            set(_first_threads(there, 1, machine)) if _counts_first_threads(machine) else set[int]()
-        )
-        there = sorted(there, key=lambda cpu: cpu not in first)[:limit]
+        if _counts_first_threads(machine):
+            first = _first_threads(there, 1, machine)
+            there = [*first, *sorted({*there} - {*first})]
+        there = there[:limit]
     return CpuSet.of(there)
 
 
