@@ -147,7 +147,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(
-    "words", ["--version", "--help", "plan", "plan --help", "cpus isolated --planned"]
+    "words", ["--version", "--help", "probe", "plan --help", "cpus isolated --planned"]
 )
 def test_output_that_cannot_be_written_is_one_line(words: str, unbuffered: str) -> None:
     assert into_full(words, unbuffered) == (
@@ -170,7 +170,7 @@ def test_an_error_behind_output_that_cannot_be_written_is_one_line(
 
 def test_errors_that_cannot_be_written_keep_their_status() -> None:
     assert into_full("plan --profile no-such", err=subprocess.STDOUT) == (2, "")
-    assert into_full("plan", err=subprocess.STDOUT) == (1, "")
+    assert into_full("probe", err=subprocess.STDOUT) == (1, "")
 
 
 def into_full(words: str, unbuffered: str = "", err: int = subprocess.PIPE) -> tuple[int, str]:
@@ -184,7 +184,7 @@ def into_full(words: str, unbuffered: str = "", err: int = subprocess.PIPE) -> t
 
 
 def test_a_closed_output_is_no_error() -> None:
-    shell = f"exec {SHELL_GEN} plan >&-"
+    shell = f"exec {SHELL_GEN} probe >&-"
     done = subprocess.run(["/bin/sh", "-c", shell], stderr=subprocess.PIPE, text=True)
     assert done.returncode == 0 and done.stderr == ""
 

@@ -46,6 +46,8 @@ def _standing(found: Status, machine: Machine) -> Iterator[str]:
     yield from item("machine", machine.processor.model or machine.arch or "unknown")
     yield from item("CPUs", f"{machine.cpus.online}; isolated: {machine.cpus.isolated or 'none'}")
     yield from item("running", _running(found))
+    if machine.container:
+        yield from item("container", f"{machine.container}: run lowlat-gen on its host")
     yield from section("Next", (line for step in steps for line in item(*step)))
     yield ""
     yield "'lowlat-gen doctor' shows what is missing here, 'lowlat-gen help' all verbs."
