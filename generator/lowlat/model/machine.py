@@ -219,15 +219,40 @@ class Firmware:
 
 
 @dataclass(frozen=True)
+class BanList:
+    """The variable in irqbalance's environment file that keeps interrupts off CPUs, a mask or a
+    list; ``name`` is "" if the file sets none."""
+
+    file: str
+    name: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True)
+class LinkFile:
+    """A .link file of systemd that places the interrupts of network cards with these drivers
+    (globs; none: of any): its options as written."""
+
+    file: str
+    drivers: tuple[str, ...]
+    policy: str
+    affinity: str = ""
+    numa: str = ""
+
+
+@dataclass(frozen=True)
 class Services:
     """Other managers on this system: the version of control groups ("v1", "v2", "hybrid"), TuneD's
-    active profile, whether kernel samepage merging runs, and the parameters that Ubuntu's package
-    lowlatency-kernel adds to the command line of every boot."""
+    active profile, whether kernel samepage merging runs, the parameters that Ubuntu's package
+    lowlatency-kernel adds to the command line of every boot, and the files that place interrupts:
+    irqbalance's and systemd's."""
 
     cgroup: Optional[str] = None
     tuned_profile: Optional[str] = None
     ksm: Optional[bool] = None
     lowlatency_kernel: Optional[str] = None
+    ban_list: Optional[BanList] = None
+    link_files: tuple[LinkFile, ...] = ()
 
 
 @dataclass(frozen=True)

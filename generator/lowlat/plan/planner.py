@@ -19,6 +19,7 @@ from lowlat.model.plan import Offer, Plan, PlannedLine, PlannedParameter, Planne
 from lowlat.plan import line_fit
 from lowlat.plan.boot_machine import boot_machine
 from lowlat.plan.cpu_request import NONE, CpuRequest, merge
+from lowlat.plan.interrupt_movers import InterruptMovers, shown_as_isolated
 from lowlat.plan.locality import find_device
 from lowlat.plan.memory import remote_memory
 from lowlat.plan.profile import Profile
@@ -238,6 +239,23 @@ def _check_value(entry: Tunable, value: str) -> None:
         raise Refused(why, hint=f"it accepts {entry.accepts}")
 
 
+def _movers(
+    machine: Machine, parameters: Iterable[PlannedParameter], target: Target
+) -> InterruptMovers:
+    """What could move interrupts in a boot with the planned line."""
+    planned = [parameter.word for parameter in parameters]
+    stock = cmdline.without(machine.cmdline or "", [item.partition("=")[0] for item in planned])
+    return InterruptMovers(
+        target.isolated,
+        target.housekeeping,
+        shown_as_isolated(" ".join([stock, *planned])),
+        "irqbalance" in machine.managers,
+        machine.services.ban_list,
+        machine.services.link_files,
+        frozenset(one.driver or "" for one in machine.devices if one.kind == "network") or None,
+    )
+
+
 def _warnings(
     machine: Machine, parameters: Iterable[PlannedParameter], target: Target
 ) -> Iterable[str]:
@@ -266,6 +284,7 @@ def _warnings(
             f"the clock source is {machine.clock.current}: the kernel found the TSC unstable, and "
             "then the tick never stops"
         )
+    yield from _movers(machine, parameters, target).warnings()
     for manager in ("tlp", "numad", "power-profiles-daemon", "tuned-ppd"):
         if manager in machine.managers:
             yield f"{manager} is running and changes settings of its own: it may interfere"

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Optional
 
 from lowlat.base import resources
+from lowlat.host import interrupt_movers
 from lowlat.host.root import CPU, Root
 from lowlat.model import cmdline
 from lowlat.model.machine import (
@@ -116,6 +117,8 @@ def read_services(root: Root) -> Services:
         tuned_profile=root.read("/etc/tuned/active_profile") or None,
         ksm=None if ksm is None else ksm == 1,
         lowlatency_kernel=root.answer("lowlatency-kernel", _lowlatency_kernel) or None,
+        ban_list=interrupt_movers.read_ban_list(root),
+        link_files=interrupt_movers.read_link_files(root),
     )
 
 

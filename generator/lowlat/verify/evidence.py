@@ -17,7 +17,7 @@ from lowlat import __version__
 from lowlat.base import bounds
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE
-from lowlat.host import kmsg
+from lowlat.host import interrupt_movers, kmsg
 from lowlat.host import tasks as host_tasks
 from lowlat.host.archive import SCHEMA, Contents, Recorder
 from lowlat.host.daemons import MANAGERS, read_managers
@@ -159,6 +159,8 @@ def _kept_lines() -> tuple[tuple[str, str], ...]:
         (re.escape(behaviour.TIMERS), f"{behaviour.PHASE.pattern}|{behaviour.CLOCKS.pattern}"),
         (r"/.*/sysctl\.", rf"^\s*-?({keys})\s*="),
         (r"/.*/tuned/", r"^\s*[^#;\s]"),
+        (r"/etc/.*irqbalance", interrupt_movers.BANS),
+        (r"/.*\.link(\.d/.*)?$", interrupt_movers.OPTIONS),
     )
 
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Optional
 
-from lowlat.host import tuned
+from lowlat.host import interrupt_movers, tuned
 from lowlat.host.daemons import read_managers, running
 from lowlat.host.root import Root, glob
 from lowlat.host.tuned import LOCAL
@@ -31,6 +31,8 @@ FILES = (
     "/etc/tuned/tuned-main.conf",
     *(f"{top}/tuned/*/tuned.conf" for top in ("/etc", "/usr/lib")),
     *(f"{top}/tuned/profiles/*/tuned.conf" for top in ("/etc", "/usr/lib")),
+    *interrupt_movers.CONFIGS,
+    *interrupt_movers.LINKS,
 )
 _SYSTEMD = "/run/systemd/system"
 PRESENT = (*tuned.PROGRAMS, _SYSTEMD)
@@ -78,8 +80,10 @@ class Overrides:
         setter = self.setter(path)
         if setter:
             return setter
-        if path.startswith("/proc/irq/") and "irqbalance" in self._managers:
-            return "irqbalance"
+        if path.startswith("/proc/irq/"):
+            links = interrupt_movers.read_link_files(self._root)
+            balancing = ["irqbalance"] if "irqbalance" in self._managers else []
+            return ", ".join([*balancing, *(f"systemd ({each.file})" for each in links)]) or None
         if path.startswith("/proc/sys/"):
             return self._sysctl(path)
         if path.startswith(_GROUPS):

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.catalogue import remedy
+from lowlat.host.root import CPU, Root
 from lowlat.measure.causes.context import PARTS, row_name
+from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
+from lowlat.plan.interrupt_movers import on_host
 from lowlat.verify import counters, ticks, traced
 from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding, Standing, of_setting
@@ -87,6 +90,15 @@ class UnexpectedInterrupts:
         if label not in traced.SENT:
             return "" if ":" in label else "; 'lowlat-gen measure --causes' names what raises it"
         return f"; {traced.sender_words(self.counted.traced, cpu, label)}"
+
+
+def movers(plan: Plan, root: Root) -> list[Finding]:
+    """A row for each program that may move interrupts to isolated CPUs in this boot."""
+    shown = [root.read_cpus(f"{CPU}/{name}") or CpuSet() for name in ("isolated", "nohz_full")]
+    return [
+        Finding("interrupts", "/proc/irq", _PLANNED, None, Standing.UNVERIFIABLE, None, why)
+        for why in on_host(plan, shown[0] | shown[1], root).warnings()
+    ]
 
 
 _OWN = "it may come from the work that runs there"

@@ -16,7 +16,7 @@ from lowlat.verify.finding import Finding
 from lowlat.verify.online_cpus import online_cpus
 from lowlat.verify.runtime import RuntimeFindings
 from lowlat.verify.ticks import Ticks
-from lowlat.verify.unexpected_interrupts import UnexpectedInterrupts
+from lowlat.verify.unexpected_interrupts import UnexpectedInterrupts, movers
 from lowlat.verify.unexpected_tasks import UnexpectedTasks
 
 SCHEMA = "lowlat.verify/1"
@@ -24,12 +24,13 @@ SCHEMA = "lowlat.verify/1"
 
 def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Finding]:
     """A row if other CPUs are online than planned; one for every planned setting, boot parameters
-    first, then for the tick of each isolated
-    CPU, its other interrupts and its unexpected tasks. Reads, never writes."""
+    first, then for what may move interrupts, for the tick of each isolated CPU, its other
+    interrupts and its unexpected tasks. Reads, never writes."""
     behaviour = Behaviour(plan, root)
     boot = BootFindings(behaviour, read_messages(root), counted)
     rows = [row for row in [online_cpus(plan, root)] if row.state.bad] + boot.rows()
     rows += RuntimeFindings(behaviour).rows()
+    rows += movers(plan, root)
     settings = tuple(rows)
     if counted is not None:
         rows += Ticks(plan, counted, boot.row("nohz_full"), boot.unstable_clock, root).rows()
