@@ -39,11 +39,12 @@ def shares(
 ) -> list[tuple[Node, int]]:
     """The number of pages of each node: as many as asked for, or as many as leave the system a
     fifth of the node's memory."""
+    return [(node, _fitting(node, parts)) for node in nodes(machine, isolated, parts.get("at"))]
+
+
+def _fitting(node: Node, parts: Mapping[str, object]) -> int:
     kib, pages = int(str(parts["kib"])), int(str(parts["pages"]))
-    return [
-        (node, pages if node.memory_kib is None else min(pages, int(node.memory_kib * 0.8) // kib))
-        for node in nodes(machine, isolated, parts["at"])
-    ]
+    return pages if node.memory_kib is None else min(pages, int(node.memory_kib * 0.8) // kib)
 
 
 def refusal(machine: Machine, isolated: CpuSet, given: Optional[str]) -> Optional[str]:
