@@ -14,6 +14,9 @@ from lowlat.kernel import facts
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Kernel, Machine
 
+#: In characters: the longest list that a person reads as easily as its shorter form.
+_LONG_LIST = 40
+
 #: The values for a text without placeholders.
 NOWHERE: Mapping[str, object] = MappingProxyType({})
 
@@ -95,9 +98,11 @@ class Target:
         return self._known(str(self.isolated), str(self.housekeeping))
 
     def listed(self, cpus: CpuSet) -> str:
-        """A list for the boot line: with strides where they are shorter and the kernel reads
-        them."""
-        return cpus.strided() if self.has("strides in CPU lists") else str(cpus)
+        """A list for the boot line: plain for people, but a long one with strides, where they make
+        it shorter and the kernel reads them."""
+        plain = str(cpus)
+        long = len(plain) > _LONG_LIST and self.has("strides in CPU lists")
+        return cpus.strided() if long else plain
 
     @cached_property
     def _strides(self) -> Mapping[str, object]:
