@@ -55,6 +55,21 @@ def test_the_stock_part_stays_byte_for_byte_and_default(host: Host) -> None:
     assert host.status()["default"] == {"entry": STOCK, "kernel": RELEASE, "ours": False}
 
 
+def test_a_word_of_one_boot_alone_is_not_planned_with(host: Host) -> None:
+    stock = host.read("proc/cmdline").strip()
+    host.write("proc/cmdline", f"{stock} maxcpus=3\n")
+    told = f"the entry of Linux {RELEASE} brings CPU 0-3 online, the plan is for CPU 0-2"
+    assert told in refusal(host, "apply", "--dry-run")
+    assert told in refusal(host, "apply")
+    host.write("proc/cmdline", f"{stock}\n")
+    host.done("apply")
+    host.boot(entries_of(host)[RELEASE], "boot-1")
+    assert "CPU" not in " ".join(host.status()["notes"])
+    host.write("sys/devices/system/cpu/online", "0-5\n")
+    (note,) = [note for note in host.status()["notes"] if "CPU" in note]
+    assert note.startswith("CPU 4-5 is online and the plan does not reckon with it")
+
+
 def test_one_submenu_at_the_end_without_recovery_entries(host: Host) -> None:
     host.done("apply")
     ours = section(host.config)

@@ -22,6 +22,7 @@ from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import planner as planners
 from lowlat.plan import store
+from lowlat.plan.boot_machine import boot_machine
 from lowlat.probe.kernel import read_installed
 from lowlat.render import files
 
@@ -99,21 +100,24 @@ def propose(
     decision: Decision, plan: Plan, machine: Machine, boot: BootMenu, root: Root
 ) -> Proposal:
     """Plan this machine for every kernel that the loader boots. Raises Refused if the requested
-    kernel is not among them."""
+    kernel is not among them, or boots with other CPUs than planned for."""
     stock = {entry.release: entry for entry in reversed(tuple(boot.stocks()))}
     plans, notes = [], []
     decision, plan = decisions.with_plan(decision, plan, root, machine)
     planner, known = Planner(decision, root, machine), foreign.tuned_variables(root)
     for release, entry in stock.items():
+        words = entry_line.expanded(entry.words, known)
         try:
             made = plan if release == plan.kernel else planner.plan(release)
+            _check_cpus(made, words, machine)
         except LowlatError as error:
+            if release == plan.kernel:
+                raise
             # Kernels of other systems and rescue images are not installed here: they need no note.
             if read_installed(root, release) is not None:
                 notes.append(f"no tuned entry for Linux {release}: {error}")
             continue
         plans.append(made)
-        words = entry_line.expanded(entry.words, known)
         for word in entry_line.conflicting(words, made):
             notes.append(
                 f"{word} on the stock line ({foreign.source(root, word)}) is left out of the tuned "
@@ -123,6 +127,17 @@ def propose(
         why = f"the distribution has made no boot entry for kernel {plan.kernel}"
         raise Unwritable(why, hint="name an installed one with --kernel")
     return Proposal(decision, plan, tuple(plans), tuple(dict.fromkeys((*_warnings(plans), *notes))))
+
+
+def _check_cpus(plan: Plan, stock: Sequence[str], machine: Machine) -> None:
+    """Raises Refused if the tuned entry brings other CPUs online than the plan is for: the running
+    line may have had words of one boot alone."""
+    if machine.cmdline is None or not plan.isolated or any(map(entry_line.is_open, stock)):
+        return
+    online = boot_machine(" ".join(entry_line.tuned(stock, plan)), machine)[0].cpus.online
+    if online != plan.cpus.online:
+        why = f"the entry of Linux {plan.kernel} brings CPU {online} online, the plan is for CPU"
+        raise Refused(f"{why} {plan.cpus.online}", hint="boot that entry once, then plan again")
 
 
 def _warnings(plans: Sequence[Plan]) -> Iterator[str]:
