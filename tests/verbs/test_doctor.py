@@ -4,6 +4,7 @@ them."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from lowlat.base import process
 from lowlat.verbs import VERBS
+from support import needs
 from support.cli import lowlat
 
 DEPENDENCIES = Path(__file__).parents[2] / "packaging/dependencies"
@@ -76,3 +78,17 @@ def test_packages_are_those_that_make_setup_installs(file: str, place: int) -> N
     known = {name: both[place] for name, both in process.PACKAGES.items() if name in wanted}
     assert len(known) >= 5
     assert known == {name: wanted[name] for name in known}
+
+
+@needs.two_cpus()
+def test_cpus_that_this_process_may_not_use_are_told() -> None:
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        document = lowlat("doctor", "measure", "--json").json()
+    finally:
+        os.sched_setaffinity(0, allowed)
+    (lack,) = [
+        lack for what, lack in missing(document, "measure").items() if what.startswith("CPU ")
+    ]
+    assert lack["for"] == f"this process may use {min(allowed)}" and not lack["needed"]

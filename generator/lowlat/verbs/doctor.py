@@ -27,6 +27,7 @@ from lowlat.probe.container import read_container
 from lowlat.rehearse import packages as kernels
 from lowlat.rehearse import qemu, vm
 from lowlat.verbs import VERBS, chosen_plan, options
+from lowlat.verbs.options import PlanChoice
 
 SCHEMA = "lowlat.doctor/1"
 
@@ -191,11 +192,15 @@ def _rehearsing() -> Iterator[Lack]:
 
 
 def _kernel(root: Root) -> Iterator[Lack]:
-    """Options that the plan needs and the running kernel was built without."""
+    """CPUs that can be planned for, and options that the plan needs and the running kernel was
+    built without."""
+    yield from _refused(lambda: chosen_plan.here(root), ("cpus",), "CPUs to isolate")
+    if read_container(root):
+        return
     try:
-        plan = chosen_plan.here(root)
+        plan = chosen_plan.make_plan(PlanChoice(), root).plan
     except Refused as error:
-        yield Lack(("plan", "apply", "tune", "cpus"), "CPUs to isolate", "", str(error))
+        yield Lack(("plan", "apply", "tune"), "CPUs to isolate", "", str(error))
         return
     booted = cmdline.without(root.read("/proc/cmdline") or "", [p.name for p in plan.parameters])
     shown = shown_as_isolated(f"{booted} {plan.cmdline.text}")
