@@ -152,6 +152,19 @@ def test_a_link_file_that_sends_interrupts_to_isolated_cpus_is_named(
         assert warned(root) == []
 
 
+def test_a_capture_warns_alike_and_holds_no_more_of_the_files(tmp_path: Path) -> None:
+    link = "[Match]\n# Ada's card\nMACAddress=02:00:5e:00:53:01\nDriver=*\n[Link]\nAlias=ada\n"
+    files = {LINK: f"{link}IRQAffinityPolicy=spread\n", CONF: f"# Ada's list\n{LIST}=4-3\n"}
+    root = write_tree(tmp_path / "host", {**HOST, **files})
+    for more in ((), ("--evidence",)):
+        archive = tmp_path / f"captured{len(more)}.txt"
+        assert lowlat("capture", "--root", root, *more, archive).status == 0
+        text = archive.read_text()
+        assert f"{LIST}=4-3" in text and "IRQAffinityPolicy=spread" in text
+        assert not re.search("(?i)ada|53:01", text)
+        assert warned(archive) == warned(root) != []
+
+
 def test_verify_and_doctor_name_them_too(tmp_path: Path) -> None:
     root = write_tree(tmp_path / "host", {**HOST, CONF: f"{LIST}=4-3\n"})
     plan = tmp_path / "plan.json"

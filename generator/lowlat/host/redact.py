@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 from functools import partial
 
+from lowlat.host import interrupt_movers
 from lowlat.host.archive import Contents
 from lowlat.host.kmsg import LOG
 from lowlat.host.root import BOOT_ID
@@ -94,6 +95,10 @@ def _file(path: str, data: bytes, host_name: str) -> str:
         text = _lines(text, "GRUB_ENABLE_BLSCFG")
     elif path.endswith("/grub.cfg"):
         text = _lines(text, "blscfg")
+    elif path in interrupt_movers.CONFIGS:
+        text = _matching(text, interrupt_movers.BANS)
+    elif "/systemd/network/" in path:
+        text = _matching(text, interrupt_movers.OPTIONS)
     elif path == "/proc/config.gz" or path.startswith(("/boot/config-", "/lib/modules/")):
         text = _BUILD_NAMES.sub(_cross_out, _lines(text, "CONFIG_"))  # without the remarks
     return _ADDRESSES.sub(lambda match: _crossed(match[0]), text)
@@ -110,5 +115,9 @@ def _crossed(text: str) -> str:
 
 
 def _lines(text: str, start: str) -> str:
-    kept = [line for line in text.split("\n") if line.strip().startswith(start)]
+    return _matching(text, rf"^\s*{start}")
+
+
+def _matching(text: str, pattern: str) -> str:
+    kept = [line for line in text.split("\n") if re.search(pattern, line)]
     return "".join(f"{line}\n" for line in kept)

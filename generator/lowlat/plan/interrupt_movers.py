@@ -112,7 +112,7 @@ class InterruptMovers:
 
     def _goes(self, link: LinkFile) -> CpuSet:
         """The CPUs of IRQAffinity= and of a node together, by default all; "single" takes the first
-        of them, else CPU 0 (systemd.link(5), from systemd 260)."""
+        of them, else CPU 0 (systemd.link(5); github.com/systemd/systemd/pull/40304)."""
         everywhere = self.isolated | self.housekeeping
         given = _list(re.sub(r"[\s,]+", ",", link.affinity.strip()))
         if link.numa:

@@ -159,7 +159,7 @@ def _kept_lines() -> tuple[tuple[str, str], ...]:
         (re.escape(behaviour.TIMERS), f"{behaviour.PHASE.pattern}|{behaviour.CLOCKS.pattern}"),
         (r"/.*/sysctl\.", rf"^\s*-?({keys})\s*="),
         (r"/.*/tuned/", r"^\s*[^#;\s]"),
-        (r"/etc/.*irqbalance", interrupt_movers.BANS),
+        ("|".join(map(re.escape, interrupt_movers.CONFIGS)), interrupt_movers.BANS),
         (r"/.*\.link(\.d/.*)?$", interrupt_movers.OPTIONS),
     )
 
