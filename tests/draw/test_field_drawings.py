@@ -184,7 +184,7 @@ def test_no_line_of_a_plan_is_longer_than_the_screen_but_the_boot_line(name: str
 def test_no_line_of_a_brief_plan_repeats_the_list_of_another(name: str) -> None:
     lines = said("plan", name, "--brief").splitlines()
     lists = [set(re.findall(r"\b\d+(?:[,-]\d+)+\b", line)) for line in lines]
-    found = Counter(text for line, listed in zip(lines, lists) for text in listed if len(text) > 24)
+    found = Counter(text for line, listed in zip(lines, lists) for text in listed if len(text) > 40)
     assert not [text for text, times in found.items() if times > 1]
 
 

@@ -53,7 +53,7 @@ WORKS = {"usleep", "clock_nanosleep", "memory", "registers", "kill", "clock_gett
 LINES: Mapping[str, set[str]] = {
     "lowlat-gen ": set(VERBS),
     "lowlat-gen pro": {"probe", "profile", "promote"},
-    "lowlat-gen plan --hou": {"--housekeeping", "--housekeeping-cores"},
+    "lowlat-gen plan --hou": {"--housekeeping", "--housekeeping-cores", "--housekeeping-per"},
     "lowlat-gen plan --profile ": PROFILES,
     "lowlat-gen plan --profile=ow": {"own"},
     "lowlat-gen cpus --profile=own iso": {"isolated"},

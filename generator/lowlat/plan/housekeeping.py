@@ -16,7 +16,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, CoreType, Machine
 from lowlat.model.plan import RoleReason
 from lowlat.plan import reasons
-from lowlat.plan.caches import Level, levels
+from lowlat.plan.borders import Borders, Key
 from lowlat.plan.locality import BusyDevices, Near
 from lowlat.plan.reasons import Why
 from lowlat.plan.regions import Region
@@ -24,9 +24,6 @@ from lowlat.plan.worth import ranks
 
 #: From this number of CPUs on, the system gets two hardware threads.
 _TWO_THREADS_FROM = 6
-
-#: What comes first in a sorted list is taken first.
-_Key = tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class Housekeeping:
         self._most = most
         self._why: dict[int, Why] = {}
         self._threads = 0
-        self._borders = _Borders(terms.machine)
+        self._borders = Borders(terms.machine)
         self._rank = ranks(terms.machine)
         self._busy = BusyDevices(terms.machine, terms.near)
         self._cores = [_cores(terms.machine, region) for region in regions]
@@ -174,11 +171,9 @@ class Housekeeping:
     def _in_order(self, free: Iterable[Core]) -> list[Core]:
         """The least capable cores first, then those nearest to the most interrupts of busy devices,
         then those that share a cache with a core already taken, then one cache after another."""
-        keyed = [(self._preference(core), core) for core in free]
-        ordered = self._borders.in_order(keyed)
-        return [core for _, core in sorted(ordered, key=lambda item: item[0])]
+        return self._borders.in_order([(self._preference(core), core) for core in free])
 
-    def _preference(self, core: Core) -> _Key:
+    def _preference(self, core: Core) -> Key:
         rank = -self._rank.get(core.cpus.first, 0)
         device, cut = -self._busy.interrupts(core), self._borders.apart(core)
         return (rank, device, cut) if self._most is None else (rank, cut, device)
@@ -188,50 +183,6 @@ class Housekeeping:
         local = f", where the interrupts of {device.address} are local" if device else ""
         text = f"kept for the system{{}}{local}"
         return Why(text, 1, f"{wanted} of {cores} cores", region)
-
-
-class _Borders:
-    """The shared caches of the cores, and in which of them the system has cores."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.levels = levels(machine)
-        self._group = [_groups(level) for level in self.levels]
-        self._used: list[set[int]] = [set() for _ in self.levels]
-
-    def take(self, first: int) -> None:
-        for group, used in zip(self._group, self._used):
-            if first in group:
-                used.add(group[first])
-
-    def is_cut(self, number: int, core: Core) -> bool:
-        """Whether the system has a core in this core's group of a level."""
-        return self._group[number].get(core.cpus.first) in self._used[number]
-
-    def apart(self, core: Core) -> tuple[bool, ...]:
-        """For each level, whether the system has no core in this core's group."""
-        return tuple(not self.is_cut(number, core) for number in range(len(self.levels)))
-
-    def in_order(self, keyed: Sequence[tuple[_Key, Core]]) -> list[tuple[_Key, Core]]:
-        """The keys completed, so that equal cores follow each other group by group."""
-        lowest: dict[tuple[_Key, int, int], int] = {}
-        for key, core in keyed:
-            first = core.cpus.first
-            for number, group in enumerate(self._group):
-                at = (key, number, group.get(first, -1 - first))
-                lowest[at] = min(lowest.get(at, first), first)
-        return [(self._completed(key, core.cpus.first, lowest), core) for key, core in keyed]
-
-    def _completed(
-        self, key: _Key, first: int, lowest: Mapping[tuple[_Key, int, int], int]
-    ) -> _Key:
-        groups = reversed([*enumerate(self._group)])
-        position = (lowest[key, number, group.get(first, -1 - first)] for number, group in groups)
-        return (key, *position, first)
-
-
-def _groups(level: Level) -> Mapping[int, int]:
-    """Each CPU's group, by its lowest CPU."""
-    return {cpu: first for cpus in level.groups for first in (cpus.first,) for cpu in cpus.ids}
 
 
 def _cores(machine: Machine, region: Region) -> list[Core]:
