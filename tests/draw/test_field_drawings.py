@@ -158,6 +158,11 @@ def test_a_machine_is_shown_as_it_is(name: str, told: str) -> None:
     assert told in said("probe", f"field/{name}.txt.gz")
 
 
+def test_one_part_more_is_no_parts() -> None:
+    told = said("plan", "field/sierra-forest-288.txt.gz")
+    assert "and 1 more cluster like it, with 4 housekeeping: CPU 4-7\n" in told
+
+
 # ----------------------------------------------------------------------- words
 
 

@@ -123,9 +123,9 @@ def more(part: MachinePart, what: str, limit: int = WIDE) -> Iterator[str]:
     """A line in place of the parts that look like this one; nothing if there are none."""
     if part.times > 1:
         kept = sum(cell.role == "housekeeping" for row in part.rows() for cell in row)
-        roles = f", each with {kept} housekeeping" if kept else ""
+        plural, each = ("s", "each ") if part.times > 2 else ("", "")
+        roles = f", {each}with {kept} housekeeping" if kept else ""
         cpus = shorten(part.more, limit)
-        plural = "s" if part.times > 2 else ""
         yield f"and {part.times - 1} more {what}{plural} like it{roles}: CPU {cpus}"
 
 
