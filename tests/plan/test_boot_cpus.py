@@ -197,6 +197,13 @@ def test_lists_by_hand_name_cpus_of_that_boot(tree: Tree) -> None:
     assert "CPU 7 is offline" in lowlat("plan", "--root", cut, "--isolate", "3,7").refused()
 
 
+def test_siblings_that_are_seen_count_more_than_the_control() -> None:
+    """Linux 6.1 calls SMT not supported where an emulated processor has siblings."""
+    seen = replace(Shape(kinds=(Kind(4, 2),)), offline=(5,)).model().machine()
+    made, _ = boot_machine("", replace(seen, power=PowerControl(smt_control="notsupported")))
+    assert made.core_of(5).cpus == CpuSet.of((4, 5))
+
+
 def test_without_a_stock_line_the_cpus_online_now_are_taken(tree: Tree) -> None:
     root = tree(Shape(kinds=(Kind(4, 2),), offline=(5,)))
     (root / "proc/cmdline").unlink()

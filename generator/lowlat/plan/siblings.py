@@ -24,12 +24,12 @@ class WholeCores:
 def whole_cores(machine: Machine) -> WholeCores:
     offline, smt = machine.cpus.offline, machine.power.smt_control
     threads = max(len(core.cpus) for core in machine.cores)
-    if smt == "notsupported":
-        return _alone(offline, "these processors have no SMT (cpu/smt/control)")
     if not machine.cpus.siblings_known:
         return _alone(offline, "the kernel does not show which CPUs are siblings")
     if threads > 1:
         return _by_pattern(machine, threads)
+    if smt == "notsupported":
+        return _alone(offline, "these processors have no SMT (cpu/smt/control)")
     # With two threads a core there were at least two CPUs for each core that is seen.
     if smt in (None, "notimplemented") and len(offline) < len(machine.cores):
         return _alone(offline, "there are too few for a second thread of each core")
