@@ -27,6 +27,7 @@ FIELD = MACHINES / "field"
 CPU = "/sys/devices/system/cpu"
 
 NOSMT = FIELD / "epyc-7502p-nosmt.txt.gz"
+E5 = FIELD / "e5-2660-oddeven-off0.txt.gz"
 POWER8 = FIELD / "power8-lpar-smt4.txt.gz"
 
 #: The distance between the numbers of siblings, where machines have offline CPUs; two threads each.
@@ -120,13 +121,14 @@ def test_the_planned_line_is_right_on_the_machine_as_it_boots_it(tmp_path: Path)
 
 
 def test_cpus_that_are_offline_now_are_reckoned_with() -> None:
-    plan = planned(FIELD / "e5-2660-oddeven-off0.txt.gz")
+    plan = planned(E5)
     whys = {reason["cpus"]: reason["why"] for reason in plan["cpus"]["reasons"]}
     assert (whys["0"], whys["16"]) == (
         "boots the system",
         "same core as CPU 0, which boots the system",
     )
     assert any("CPU 0 is offline now and comes back" in text for text in plan["warnings"])
+    assert "(CPU 0 boots the system)" in lowlat("probe", "--root", E5).out
     cpus = planned(FIELD / "epyc-7742-32n-off255.txt.gz")["cpus"]
     isolated = CpuSet.parse_list(cpus["isolated"])
     assert (127 in isolated) is (255 in isolated)
@@ -155,6 +157,16 @@ def test_smt_that_was_switched_off_at_run_time_is_refused_and_the_ways_out_work(
     assert " nosmt " in plan["cmdline"]["text"]
     assert not any("CPU 32-63" in text for text in plan["warnings"])
     assert bad(copy, boot_line(copy, plan)) == []
+
+
+def test_smt_that_is_off_until_a_reboot_is_not_to_be_switched_on(tmp_path: Path) -> None:
+    held = load(str(NOSMT))._contents
+    forced = {**held.files, f"{CPU}/smt/control": b"forceoff\n"}
+    path = tmp_path / "forced"
+    path.write_text(dump(replace(held, files=forced)))
+    assert (
+        "(a reboot brings them online to plan again, or" in lowlat("plan", "--root", path).refused()
+    )
 
 
 def test_threads_that_were_switched_off_at_run_time_are_refused_on_power(tmp_path: Path) -> None:

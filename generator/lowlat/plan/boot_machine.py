@@ -28,6 +28,8 @@ def boot_machine(line: str, machine: Machine) -> tuple[Machine, tuple[str, ...]]
     if machine.arch == "s390x" and threads != threads_after(machine.cmdline or "", machine):
         why = "the line changes the threads of each core, and with them the numbers of the CPUs"
         raise Refused(why, hint="boot once with that word alone, then plan again")
+    if not machine.cpus.offline and cpus_after(line, machine) == machine.cpus.online:
+        return machine, ()
     known = whole_cores(machine)
     change = _CpuChange(machine, known.cores)
     online = cpus_after(line, replace(machine, cores=change.cores))
@@ -57,10 +59,12 @@ class UnknownSiblings(Refused):
 
 
 def _ways_out(machine: Machine, back: CpuSet) -> Iterator[str]:
-    switch = f"chcpu -e {back}"
+    way = f"'chcpu -e {back}'"
     if machine.power.smt_control == "off":
-        switch = "echo on > /sys/devices/system/cpu/smt/control"
-    yield f"'{switch}' brings them online to plan again"
+        way = "'echo on > /sys/devices/system/cpu/smt/control'"
+    elif machine.power.smt_control == "forceoff":  # cannot be undone before a reboot
+        way = "a reboot"
+    yield f"{way} brings them online to plan again"
     if takes_nosmt(machine):
         yield "'--enable nosmt' plans a boot without them"
     elif is_power(machine):

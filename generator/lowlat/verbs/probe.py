@@ -8,6 +8,7 @@ from typing import Optional
 
 from lowlat.base.terminal import filled
 from lowlat.host.archive import open_root
+from lowlat.kernel.cpus import boot_cpu
 from lowlat.model.machine import Machine
 from lowlat.probe import probe
 from lowlat.verbs import options
@@ -42,7 +43,7 @@ _Facts = Iterator[tuple[str, Optional[str]]]
 def _cpus(machine: Machine) -> _Facts:
     yield "Processor", f"{machine.processor.model or 'unknown'} ({machine.arch or 'unknown'})"
     yield "Microcode", machine.processor.microcode
-    yield "Online CPUs", f"{machine.cpus.online} (CPU {machine.cpus.boot} boots the system)"
+    yield "Online CPUs", f"{machine.cpus.online} (CPU {boot_cpu(machine)} boots the system)"
     yield "Offline CPUs", str(machine.cpus.offline)
     yield "Isolated now", str(machine.cpus.isolated or "")
     threads = max(len(core.cpus) for core in machine.cores)
