@@ -2,6 +2,7 @@
 """Output for people: steps with their duration, a progress bar, colour if it is wanted."""
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -10,6 +11,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Optional, TextIO
+
+#: The ASCII characters that are not printable, without tabs and ends of lines.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def colour_wanted(stream: TextIO) -> bool:
@@ -52,6 +56,8 @@ def plain(text: str) -> str:
 
 def visible(text: str) -> str:
     """printable() for text of several lines, which may hold tabs."""
+    if text.isascii() and not _CONTROL.search(text):
+        return text  # such as the JSON of a large machine
     return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
 
 

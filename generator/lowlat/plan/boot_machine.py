@@ -46,7 +46,8 @@ def boot_machine(line: str, machine: Machine) -> tuple[Machine, tuple[str, ...]]
             f"maxcpus= keeps CPU {kept} off at the boot alone: once online they take tasks of the "
             "system, so nothing may switch them on"
         )
-    return change.to(online), tuple(notes)
+    same = (online, boot_cpu(machine)) == (machine.cpus.online, machine.cpus.boot)
+    return machine if same else change.to(online), tuple(notes)
 
 
 class UnknownSiblings(Refused):
