@@ -5,17 +5,22 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 
 from conftest import Tree
+from lowlat.host.archive import Archive
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.machine import Device, Node
+from lowlat.model.machine import Device, Machine, Node
 from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.housekeeping import default_housekeeping_cores
+from lowlat.plan.planner import Options, make_plan
+from lowlat.plan.profile import load_packaged
 from lowlat.plan.split import split
+from lowlat.probe import probe
 from support import synthetic
 from support.cli import lowlat
 from support.machines import write_tree
@@ -355,24 +360,40 @@ def network_device(node: Node) -> Device:
 @pytest.mark.security
 @pytest.mark.parametrize("shape", ["flat", "nodes", "types", "packages", "devices"])
 def test_planning_costs_time_linear_in_the_cpus(shape: str) -> None:
-    def calls(cpus: int) -> int:
-        """How many calls a split of so many CPUs takes."""
-        made = {
+    def made(cpus: int) -> Machine:
+        shapes = {
             "flat": Shape(kinds=(Kind(cpus),)),
             "nodes": Shape(nodes=cpus // 4, kinds=(Kind(cpus),), cores_per_cache=2),
             "types": Shape(kinds=(Kind(cpus // 2), Kind(cpus // 2, value=4)), types_by="capacity"),
             "packages": Shape(packages=cpus // 8, kinds=(Kind(8),), nodes=cpus // 4),
             "devices": Shape(nodes=cpus // 4, packages=cpus // 4, kinds=(Kind(4),)),
-        }[shape]
-        machine, count = made.model().machine(), [0]
+        }
+        machine = shapes[shape].model().machine()
         if shape == "devices":
             machine = replace(machine, devices=tuple(map(network_device, machine.nodes)))
-        before = sys.getprofile()
-        sys.setprofile(lambda *_: count.__setitem__(0, count[0] + 1))
-        try:
-            split(machine, CpuRequest())
-        finally:
-            sys.setprofile(before)
-        return count[0]
+        return machine
 
-    assert calls(1024) < 3 * calls(512)
+    small, large = (calls(partial(split, made(cpus), CpuRequest())) for cpus in (512, 1024))
+    assert large < 3 * small
+
+
+@pytest.mark.security
+def test_reading_and_planning_a_machine_cost_time_linear_in_the_cpus() -> None:
+    def planned(cpus: int) -> None:
+        machine = probe(Archive("synthetic", synthetic.contents(synthetic.grown(cpus).model())))
+        make_plan(machine, machine.kernel, load_packaged("lowlat"), Options()).text()
+
+    planned(64)  # the first plan imports and compiles
+    small, large = (calls(partial(planned, cpus)) for cpus in (128, 256))
+    assert large < 3 * small
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many calls the work takes."""
+    count, before = [0], sys.getprofile()
+    sys.setprofile(lambda *_: count.__setitem__(0, count[0] + 1))
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count[0]

@@ -47,7 +47,7 @@ def choose(machine: Machine, request: CpuRequest) -> Choice:
     why = _why_isolated(kept, isolated)
     told = (
         *kept.reasons(),
-        RoleReason(rest, "housekeeping", f"beyond --isolate-cores {request.isolate_cores}"),
+        RoleReason(rest, "housekeeping", f"not of the {request.isolate_cores} best cores"),
         *worth.shares_told(machine, isolated, why, note),
     )
     return Choice(isolated, told, warnings, near)

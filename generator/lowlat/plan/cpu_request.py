@@ -37,7 +37,7 @@ class CpuRequest:
         "LIST", "keep exactly these CPUs for the system", once=True
     )
     housekeeping_cores: Optional[int] = option(
-        "N", "housekeeping cores per NUMA node, or per package with --housekeeping-per package"
+        "N", "housekeeping cores per NUMA node, or per package (see --housekeeping-per)"
     )
     housekeeping_per: Optional[str] = option(
         None,
