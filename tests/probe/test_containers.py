@@ -4,14 +4,18 @@ works."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from lowlat.host.root import Root
 from lowlat.verbs.doctor import lacks
-from support.cli import lowlat
+from support import needs
+from support.cli import SHELL_GEN, lowlat
 from support.machines import CPU, machine, write_tree
+from support.waits import GUARD_S
 
 FIELD = Path(__file__).parents[1] / "machines/field"
 
@@ -83,3 +87,22 @@ def test_a_host_is_no_container(tmp_path: Path) -> None:
     write_tree(root, {".dockerenv": "", "proc/self/ns/x": ""})
     (root / "proc/self/ns/pid").symlink_to("pid:[4026531836]")
     assert lowlat("plan", "--root", root).status == 0
+
+
+@needs.root("namespaces of its own")
+@needs.two_cpus()
+def test_in_a_real_container_no_cpu_but_the_allowed_ones_is_named() -> None:
+    """A podman container as far as its files go: /run is its own, and so are the processes."""
+    make = "mount -t tmpfs -o mode=755 none /run && touch /run/.containerenv && exec "
+    words = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "/bin/sh", "-c"]
+    for cpu in sorted(os.sched_getaffinity(0))[:2]:
+        asked = f"taskset --cpu-list {cpu} {SHELL_GEN} cpus isolated --planned"
+        done = subprocess.run(
+            [*words, make + asked], capture_output=True, text=True, timeout=GUARD_S, check=True
+        )
+        assert done.stdout.strip() in ("", str(cpu))
+    asked = f"{SHELL_GEN} plan"
+    done = subprocess.run(
+        [*words, make + asked], capture_output=True, text=True, timeout=GUARD_S, check=False
+    )
+    assert done.returncode == 2 and "this is a container (podman)" in done.stderr

@@ -5,25 +5,37 @@ Two commands use it: ``lowlat-gen cpus``, which TuneD asks for the CPUs, and the
 runtime``.
 """
 
+import os
+from dataclasses import replace
+
 from lowlat.base.errors import Refused
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import planner, profile, store
 from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.planner import Options
+from lowlat.plan.profile import Profile
 from lowlat.probe import probe
 
 
 def plan(name: str, root: Root) -> Plan:
     """The applied plan, if this boot has it and it is of this profile; else a fresh plan, for the
     CPUs that the kernel already isolates, if any. Run-time settings of a fresh plan replace missing
-    boot parameters as far as they can. Raises Refused if the CPUs cannot be split that way."""
+    boot parameters as far as they can. In a container it isolates none but CPUs that this process
+    may use. Raises Refused if the CPUs cannot be split that way."""
     applied = store.applied(root)
     if applied is not None and applied.profile == name:
         return applied
-    wanted = profile.load(name, root)
     machine = probe(root)
+    made = _fresh(profile.load(name, root), machine)
+    if machine.container and root.live:
+        return _within(made, CpuSet.of(os.sched_getaffinity(0)))
+    return made
+
+
+def _fresh(wanted: Profile, machine: Machine) -> Plan:
     isolated = (machine.cpus.isolated or CpuSet()) & machine.cpus.online
     if not isolated or not wanted.isolates:
         return planner.make_plan(machine, machine.kernel, wanted, Options(as_booted=True))
@@ -33,3 +45,9 @@ def plan(name: str, root: Root) -> Plan:
     except Refused as error:
         why = f"this boot isolates CPU {isolated}, which lowlat cannot use: {error.message}"
         raise Refused(why, hint="change isolcpus= on the kernel command line") from error
+
+
+def _within(made: Plan, allowed: CpuSet) -> Plan:
+    isolated = made.isolated & allowed
+    preferred = tuple(cpu for cpu in made.preferred if cpu in isolated)
+    return replace(made, cpus=replace(made.cpus, isolated=isolated, preferred=preferred))
