@@ -169,6 +169,18 @@ def test_smt_that_is_off_until_a_reboot_is_not_to_be_switched_on(tmp_path: Path)
     )
 
 
+def test_nosmt_of_the_applied_plan_is_no_word_of_the_stock_line(tmp_path: Path) -> None:
+    answer = lowlat("plan", "--root", NOSMT, "--enable", "nosmt", "--json")
+    plan, held = answer.json(), load(str(NOSMT))._contents
+    line = f"{boot_line(NOSMT, plan)} lowlat.plan={plan['id']}\n"
+    stored = {"/proc/cmdline": line, "/var/lib/lowlat/plan.json": answer.out}
+    files = {**held.files, **{path: text.encode() for path, text in stored.items()}}
+    path = tmp_path / "tuned"
+    path.write_text(dump(replace(held, files=files)))
+    assert planned(path)["id"] == plan["id"]
+    assert "CPU 32-63 comes back" in lowlat("plan", "--root", path, "--profile", "lowlat").refused()
+
+
 def test_threads_that_were_switched_off_at_run_time_are_refused_on_power(tmp_path: Path) -> None:
     said = lowlat("plan", "--root", POWER8).refused()
     back = "4-7,12-15,20-23,28-31"

@@ -9,7 +9,10 @@ from lowlat.verify.finding import Finding, Standing
 
 def online_cpus(plan: Plan, root: Root) -> Finding:
     online, expected = read_online(root), str(plan.cpus.online)
-    differs = difference(plan, online)
-    state = Standing.NOT_APPLIED if differs else Standing.EFFECTIVE
-    evidence = differs or f"CPU {expected} is online"
+    if online is None:
+        state, evidence = Standing.UNVERIFIABLE, f"{ONLINE} cannot be read"
+    elif evidence := difference(plan, online):
+        state = Standing.NOT_APPLIED
+    else:
+        state, evidence = Standing.EFFECTIVE, f"CPU {expected} is online"
     return Finding("cpus", ONLINE, expected, str(online), state, None, evidence)
