@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lowlat.catalogue.names import NEVER
 from lowlat.kernel.facts import FACTS, has
 from lowlat.kernel.release import Release
 from support.cli import lowlat
@@ -75,6 +76,19 @@ def test_every_fact_is_used_and_has_its_source() -> None:
         assert all(Release.parse(first) for first in (*fact.since, *fact.until)), name
         assert bool(fact.what) == bool(fact.hits) == bool(fact.mend), name
         assert re.fullmatch(r"\d\.\d+", fact.bound), name
+
+
+@pytest.mark.parametrize(
+    ("name", "fact"),
+    [
+        ("isolcpus=nohz", "isolcpus=nohz equals nohz_full"),
+        ("preempt=none", "preempt=none"),
+        ("kvm.lapic_timer_advance_ns", "kvm.lapic_timer_advance_ns"),
+        ("tsc=watchdog", "clock watchdog on the boot CPU"),
+    ],
+)
+def test_a_reason_in_words_names_the_release_of_the_fact(name: str, fact: str) -> None:
+    assert re.findall(r"\d\.\d+", NEVER[name]) == [FACTS[fact].bound]
 
 
 def test_no_module_compares_versions_of_linux_by_itself() -> None:

@@ -4,6 +4,7 @@
 from lowlat.catalogue.entry import Evidence, Need, Tunable, Value, ValueFormat
 from lowlat.catalogue.needs import ISOLATION, config
 from lowlat.catalogue.workqueues import SAFE_MASKS
+from lowlat.kernel import facts
 
 GROUP = "/sys/fs/cgroup/lowlat.slice"
 
@@ -19,12 +20,13 @@ _UNIFIED = Need(
 
 
 _KEEPS_AWAY = "partitions keep unbound work away"
+_FIRST = facts.bound(_KEEPS_AWAY)
 
 _PARTITIONS = Need(
     lambda target: _ISOLATED in target.kernel.features or bool(target.has(_KEEPS_AWAY)),
-    "the kernel is not known to be 6.8 or newer: before 6.8, an isolated partition only ends load "
-    "balancing, and unbound work stays",
-    wants=f"Linux 6.8, or an older kernel with {_ISOLATED}",
+    f"the kernel is not known to be {_FIRST} or newer: before {_FIRST}, an isolated partition only "
+    "ends load balancing, and unbound work stays",
+    wants=f"Linux {_FIRST}, or an older kernel with {_ISOLATED}",
     features=(_ISOLATED,),
 )
 

@@ -5,6 +5,7 @@ from typing import Optional
 
 from lowlat.catalogue.entry import Risk, Target, Tunable, Value, ValueFormat
 from lowlat.catalogue.needs import ISOLATION, REALTIME
+from lowlat.kernel import facts
 
 #: Per-CPU threads, with the priority that TuneD's realtime-virtual-host profile gives them.
 _PRIORITIES = (
@@ -13,11 +14,17 @@ _PRIORITIES = (
 )
 
 
+_AVOID = "kernel threads avoid isolated CPUs"
+
+
 def _kept_away(target: Target) -> Optional[str]:
     # HK_TYPE_KTHREAD: set by nohz_full; from 7.0 on the same as HK_TYPE_DOMAIN.
-    if target.has("kernel threads avoid isolated CPUs"):
+    if target.has(_AVOID):
         if target.sure_of("isolcpus") or target.sure_of("cpuset.partition"):
-            return "from Linux 7.0 on, kernel threads stay off isolated CPUs (kernel/kthread.c)"
+            first = facts.bound(_AVOID)
+            return (
+                f"from Linux {first} on, kernel threads stay off isolated CPUs (kernel/kthread.c)"
+            )
     elif target.sure_of("nohz_full"):
         return "nohz_full keeps kernel threads on the housekeeping CPUs"
     return None

@@ -15,6 +15,7 @@ from lowlat.catalogue.entry import (
     ValueFormat,
 )
 from lowlat.catalogue.needs import ISOLATION, NODES, NOT_REALTIME, config, done_by
+from lowlat.kernel import facts
 
 _HUGE = "/sys/kernel/mm/transparent_hugepage"
 _NODE = "/sys/devices/system/node/node{node}"
@@ -23,9 +24,13 @@ _LIMITED = "/sys/fs/resctrl/lowlat"
 _HUGE_NEEDS = (config("TRANSPARENT_HUGEPAGE"), NOT_REALTIME)
 
 
+_SKIPS = "statistics skip isolated CPUs"
+
+
 def _stat_skips(target: Target) -> Optional[str]:
-    if target.has("statistics skip isolated CPUs") and target.enabled & {"isolcpus", "nohz_full"}:
-        return "from Linux 6.5 on, the kernel does none of this work on isolated CPUs (mm/vmstat.c)"
+    if target.has(_SKIPS) and target.enabled & {"isolcpus", "nohz_full"}:
+        since = f"from Linux {facts.bound(_SKIPS)} on"
+        return f"{since}, the kernel does none of this work on isolated CPUs (mm/vmstat.c)"
     if "cpuset.partition" in target.enabled:  # 6.8 or newer
         return "the kernel does none of this work on CPUs of isolated partitions (mm/vmstat.c)"
     return None

@@ -53,16 +53,20 @@ def _full_already(target: Target) -> Optional[str]:
     return "PREEMPT_RT kernels are fully preemptible" if target.kernel.realtime else None
 
 
+_THROTTLES = "real-time tasks are throttled"
+
+
 def throttles(kernel: Kernel) -> bool:
     """Whether this kernel throttles real-time tasks by sched_rt_runtime_us."""
     groups = kernel.config is not None and kernel.config.enabled("RT_GROUP_SCHED")
-    return groups or facts.has("real-time tasks are throttled", kernel.release) is not False
+    return groups or facts.has(_THROTTLES, kernel.release) is not False
 
 
 def _throttles_nothing(target: Target) -> Optional[str]:
     if throttles(target.kernel):
         return None
-    return "since Linux 6.12, no real-time task is throttled (kernel/sched/rt.c): see fair_server"
+    since = f"since Linux {facts.bound(_THROTTLES)}"
+    return f"{since}, no real-time task is throttled (kernel/sched/rt.c): see fair_server"
 
 
 ENTRIES = (

@@ -149,6 +149,8 @@ def _condition(name: str) -> Callable[[BootLine], object]:
 def _rule(keys: Mapping[str, str]) -> WordRule:
     when = _condition(keys["when"]) if "when" in keys else lambda line: True
     why, fix = (keys[key].replace("\n", " ") if key in keys else None for key in ("why", "fix"))
+    fact = _FACT.fullmatch(keys.get("when", ""))
+    why = why.format(first=facts.bound(fact[2])) if why and fact else why
     return WordRule(WordVerdict(keys["verdict"]), keys["words"].replace("\n", ""), why, fix, when)
 
 

@@ -13,6 +13,7 @@ from lowlat.catalogue.entry import (
     ValueFormat,
 )
 from lowlat.catalogue.needs import ISOLATION, built_in, done_by, feature, without_fault
+from lowlat.kernel import facts
 from lowlat.model.cpuset import CpuSet
 
 _MASK = "/sys/devices/virtual/workqueue/cpumask"
@@ -28,10 +29,13 @@ SAFE_MASKS = without_fault(
 )
 
 
+_EFFICIENT = "nohz_full makes workqueues power efficient"
+
+
 def _efficient_already(target: Target) -> Optional[str]:
-    efficient = target.has("nohz_full makes workqueues power efficient")
-    if efficient and "nohz_full" in target.enabled:
-        return "from Linux 6.12 on, nohz_full switches this on (kernel/workqueue.c)"
+    if target.has(_EFFICIENT) and "nohz_full" in target.enabled:
+        first = facts.bound(_EFFICIENT)
+        return f"from Linux {first} on, nohz_full switches this on (kernel/workqueue.c)"
     return built_in("WQ_POWER_EFFICIENT_DEFAULT", "with this on")(target)
 
 

@@ -54,6 +54,11 @@ def has(name: str, release: Optional[str]) -> Optional[bool]:
     return (not fact.since or _reached(fact.since, read)) and not _reached(fact.until, read)
 
 
+def bound(name: str) -> str:
+    """The mainline version that brought a fact, or else the one that ended it, for texts."""
+    return FACTS[name].bound
+
+
 def told(fault: str, where: str) -> str:
     """What a fault does on ``where``, a kernel in words."""
     fact = FACTS[fault]

@@ -6,12 +6,16 @@ from typing import NamedTuple, Optional
 from lowlat.catalogue.entry import Target
 from lowlat.catalogue.names import NEVER
 from lowlat.catalogue.words import KEPT_LISTS, UNREADABLE, BootLine, WordVerdict
+from lowlat.kernel import facts
 from lowlat.kernel.cpus import takes_nosmt
 from lowlat.lint.line import FLAGS, Word, flags_of, read_cpus
 from lowlat.model.cpuset import CpuSet
 
 _IGNORED, _HARMFUL = WordVerdict.IGNORED, WordVerdict.HARMFUL
 _CONTRADICTORY, _REDUNDANT = WordVerdict.CONTRADICTORY, WordVerdict.REDUNDANT
+
+
+_MANAGED, _UNEQUAL = "managed_irq in isolcpus", "unequal isolcpus and nohz_full"
 
 
 class Opinion(NamedTuple):
@@ -86,8 +90,9 @@ def _flags(flags: frozenset[str], text: str, line: BootLine) -> Optional[Opinion
             _HARMFUL,
             f"no mainline kernel knows the flag {named}: it is skipped, CPU {text[:30]} isolated",
         )
-    if "managed_irq" in flags and target.has("managed_irq in isolcpus") is False:
-        why = "kernels before 5.6 do not know managed_irq and drop the whole parameter"
+    if "managed_irq" in flags and target.has(_MANAGED) is False:
+        first = facts.bound(_MANAGED)
+        why = f"kernels before {first} do not know managed_irq and drop the whole parameter"
         return Opinion(_IGNORED, why, f"isolcpus={text}")
     if "nohz" in flags and line.built("NO_HZ_FULL") is False:
         why = "without CONFIG_NO_HZ_FULL the flag nohz invalidates the whole parameter"
@@ -134,8 +139,10 @@ def _isolating(word: Word, cpus: CpuSet, line: BootLine) -> Optional[Opinion]:
             WordVerdict.ASSUMED, NEVER["isolcpus=nohz"], f"nohz_full={target.listed(cpus)}"
         )
     other = line.tickless if word.name == "isolcpus" else line.domains
-    if other and other != cpus and line.target.has("unequal isolcpus and nohz_full") is False:
-        why = "before 5.18 isolcpus and nohz_full have to list the same CPUs: the second is dropped"
+    if other and other != cpus and target.has(_UNEQUAL) is False:
+        first = facts.bound(_UNEQUAL)
+        same = "isolcpus and nohz_full have to list the same CPUs: the second is dropped"
+        why = f"before {first} {same}"
         return Opinion(_CONTRADICTORY, why)
     return None
 
