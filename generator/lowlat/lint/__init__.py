@@ -10,8 +10,8 @@ from lowlat.base.errors import Refused
 from lowlat.base.typed_json import encode
 from lowlat.catalogue import lookup
 from lowlat.catalogue.words import BootLine, WordVerdict, missing
+from lowlat.kernel.line import Word
 from lowlat.lint.judge import JudgedWord, judge
-from lowlat.lint.line import Word
 from lowlat.model.plan import Plan
 from lowlat.plan import planner
 from lowlat.plan.planner import Options

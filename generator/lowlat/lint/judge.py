@@ -35,7 +35,7 @@ from lowlat.catalogue.words import (
     too_many_hugepages,
 )
 from lowlat.kernel import facts, line_length
-from lowlat.lint.line import Word
+from lowlat.kernel.line import ReadBy, Word
 from lowlat.lint.lists import Opinion, judge_list
 
 _UNSET = {**ELSEWHERE, **NEVER}
@@ -66,7 +66,7 @@ def judge(
     judged = []
     for place, word in enumerate(words):
         finding = places.get(place) or _judge(word, line)
-        if word.place == "kernel" and word.name in shown:
+        if word.reader is ReadBy.KERNEL and word.name in shown:
             finding = _seen(finding, *shown[word.name])
         entry = _entry_of(word)
         judged.append(JudgedWord(word.text, *finding, entry=entry.name if entry else None))
@@ -89,7 +89,7 @@ def _seen(finding: Opinion, verdict: WordVerdict, evidence: str) -> Opinion:
 def _by_place(words: Sequence[Word], line: BootLine) -> dict[int, Opinion]:
     """Verdicts that depend on other words: cut off, behind "--", repeated, huge pages."""
     opinions: dict[int, Opinion] = {}
-    kernel = [(place, word) for place, word in enumerate(words) if word.place == "kernel"]
+    kernel = [(place, word) for place, word in enumerate(words) if word.reader is ReadBy.KERNEL]
     named = [(word.name, word.value) for _, word in kernel]
     starved = too_many_hugepages(named, line.machine)
     if starved:
@@ -99,11 +99,11 @@ def _by_place(words: Sequence[Word], line: BootLine) -> dict[int, Opinion]:
         opinions[kernel[place][0]] = Opinion(WordVerdict.IGNORED, why, fix)
     opinions.update(_repeated(kernel))
     for place, word in enumerate(words):
-        if word.place == "cut":
+        if word.reader is ReadBy.NOBODY:
             limit = line_length.limit(line.machine.arch, line.target.kernel)
             why = f"the kernel cuts the line after {limit - 1} bytes: it never sees this"
             opinions[place] = Opinion(WordVerdict.IGNORED, why)
-        elif word.place == "init":
+        elif word.reader is ReadBy.INIT:
             known = word.name in kernel_names() or word.name in BY_NAME
             why = "what follows -- goes to init, not to the kernel"
             verdict = WordVerdict.IGNORED if known else WordVerdict.UNKNOWN

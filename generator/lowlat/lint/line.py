@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A boot line split as the kernel splits it, and the CPUs that its lists name on a machine."""
+"""The boot line of a file, and the CPUs that its lists name on a machine."""
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Optional
 
-from lowlat.base import bounds
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE
 from lowlat.catalogue.entry import Target
 from lowlat.catalogue.words import BootLine
 from lowlat.kernel import facts
+from lowlat.kernel.line import ReadBy, Word
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Kernel, Machine
@@ -27,42 +27,6 @@ _GIVEN = re.compile(
     r"\s*(?:GRUB_CMDLINE_LINUX\w*=(?P<quote>[\"'])(?P<grub>.*)(?P=quote)"
     r"|(?:options|append|linux\w*\s+\S+|kernel\s+\S+)\s+(?P<entry>.*))\s*"
 )
-
-
-@dataclass(frozen=True)
-class Word:
-    """``text`` is the word on the line, ``name`` its name with "_" for "-". ``place`` is "kernel",
-    "init" (behind "--") or "cut" (beyond what the kernel reads)."""
-
-    text: str
-    name: str
-    value: str
-    place: str
-
-    @property
-    def flag(self) -> bool:
-        return "=" not in self.text
-
-    @property
-    def normal(self) -> str:
-        return self.name if self.flag else f"{self.name}={self.value}"
-
-
-def read_words(line: str, limit: int) -> tuple[Word, ...]:
-    """The words of a line (lib/cmdline.c, next_arg(); init/main.c) for a kernel that reads
-    ``limit`` bytes. Raises Refused if the line is longer than any boot loader passes on."""
-    if len(line) > bounds.BOOT_LINE:
-        raise Refused(f"the line has {len(line)} characters", hint="no kernel reads a longer one")
-    words, place = [], "kernel"
-    for match in cmdline.WORD.finditer(line):
-        text = match[0]
-        if text == "--" and place == "kernel":
-            place = "init"
-            continue
-        cut = len(line[: match.end()].encode("utf-8", "replace")) >= limit
-        value = text.partition("=")[2].strip('"')
-        words.append(Word(text, cmdline.name_of(text), value, "cut" if cut else place))
-    return tuple(words)
 
 
 def the_line(text: str) -> str:
@@ -108,7 +72,7 @@ def boot_line(words: Sequence[Word], machine: Machine, kernel: Kernel) -> BootLi
     machine, strange = _at_boot(words, replace(machine, kernel=kernel))
     values: dict[str, str] = {}
     for word in words:
-        if word.place == "kernel" and not (word.name == "isolcpus" and word.name in values):
+        if word.reader is ReadBy.KERNEL and not (word.name == "isolcpus" and word.name in values):
             values[word.name] = word.value
     flags, listed = flags_of(values.get("isolcpus", ""))
     online = machine.cpus.online
@@ -133,7 +97,7 @@ def boot_line(words: Sequence[Word], machine: Machine, kernel: Kernel) -> BootLi
     )
     return BootLine(
         target,
-        frozenset(word.normal for word in words if word.place == "kernel"),
+        frozenset(word.normal for word in words if word.reader is ReadBy.KERNEL),
         values,
         domains,
         tickless,
@@ -147,7 +111,7 @@ def _at_boot(words: Sequence[Word], machine: Machine) -> tuple[Machine, CpuSet]:
     """The machine in the boot with these words; else the machine as it is, and the CPUs that come
     back without a sign of their siblings. Words without a root= are no whole line: they would be
     added to the running one."""
-    line = " ".join(word.text for word in words if word.place == "kernel")
+    line = " ".join(word.text for word in words if word.reader is ReadBy.KERNEL)
     if not any(word.name == "root" for word in words):
         line = f"{' '.join(cmdline.parse(machine.cmdline or ''))} {line}"
     machine = replace(machine, cmdline=line)

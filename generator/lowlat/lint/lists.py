@@ -8,7 +8,8 @@ from lowlat.catalogue.names import NEVER
 from lowlat.catalogue.words import KEPT_LISTS, UNREADABLE, BootLine, WordVerdict
 from lowlat.kernel import facts
 from lowlat.kernel.cpus import takes_nosmt
-from lowlat.lint.line import FLAGS, Word, flags_of, read_cpus
+from lowlat.kernel.line import Word
+from lowlat.lint.line import FLAGS, flags_of, read_cpus
 from lowlat.model.cpuset import CpuSet
 
 _IGNORED, _HARMFUL = WordVerdict.IGNORED, WordVerdict.HARMFUL

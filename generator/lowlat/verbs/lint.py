@@ -18,8 +18,9 @@ from lowlat.host.archive import open_root
 from lowlat.host.kmsg import UNKNOWN_PARAMETERS, read_messages
 from lowlat.host.root import Root
 from lowlat.kernel import line_length
+from lowlat.kernel.line import read_words
 from lowlat.lint import Against, Lint, Shown, lint
-from lowlat.lint.line import boot_line, read_words, the_line
+from lowlat.lint.line import boot_line, the_line
 from lowlat.lint.profiles import line_in
 from lowlat.model import cmdline
 from lowlat.model.machine import Kernel, Machine
