@@ -42,7 +42,7 @@ def cpus_after(line: str, machine: Machine) -> CpuSet:
     """
     there = list(_possible(line, machine))
     threads = threads_after(line, machine)
-    limit = _last_number(line, ("maxcpus",), {"nosmp": 0})
+    limit = started_by(line)
     if limit == 0:
         return CpuSet.of([boot_cpu(machine)])
     counts_refused = not machine.is_x86 and _counts_first_threads(machine)
@@ -56,6 +56,11 @@ def cpus_after(line: str, machine: Machine) -> CpuSet:
             there = [*first, *sorted({*there} - {*first})]
         there = there[:limit]
     return CpuSet.of(there)
+
+
+def started_by(line: str) -> Optional[int]:
+    """The number of CPUs that maxcpus= or nosmp lets the boot start; None without a limit."""
+    return _last_number(line, ("maxcpus",), {"nosmp": 0})
 
 
 def boot_cpu(machine: Machine) -> int:
@@ -100,11 +105,18 @@ def _is_s390(machine: Machine) -> bool:
     return machine.arch in ("s390", "s390x")
 
 
-def _possible(line: str, machine: Machine) -> Iterable[int]:
+def possible_below(line: str, machine: Machine) -> Optional[int]:
+    """The number of CPUs to which nr_cpus= (kernel/smp.c) or possible_cpus= (arch/x86/kernel/cpu/
+    topology.c, arch/s390/kernel/smp.c) limits the kernel; None without a limit. Of several nr_cpus=
+    the lowest counts."""
     limits = [number for word in cmdline.values(line, "nr_cpus") if (number := _number(word))]
     if machine.is_x86 or _is_s390(machine):
         limits.append(_last_number(line, ("possible_cpus",), {}) or 0)
-    below = min(filter(None, limits), default=None)
+    return min(filter(None, limits), default=None)
+
+
+def _possible(line: str, machine: Machine) -> Iterable[int]:
+    below = possible_below(line, machine)
     boot = boot_cpu(machine)
     for cpu in machine.cpus.online | machine.cpus.offline:
         if below is None or cpu < below or cpu == boot:

@@ -184,6 +184,10 @@ class IdleState:
     latency_us: Optional[int] = None
     disabled: Optional[bool] = None
 
+    @property
+    def polls(self) -> bool:
+        return self.name in _POLLS
+
 
 @dataclass(frozen=True)
 class PowerControl:
@@ -202,7 +206,7 @@ class PowerControl:
     @property
     def lightest_sleeps(self) -> tuple[IdleState, ...]:
         """For each core type, the idle state with the shortest exit latency, except polling."""
-        sleeps = [s for s in self.idle_states if s.name not in _POLLS and s.latency_us is not None]
+        sleeps = [s for s in self.idle_states if not s.polls and s.latency_us is not None]
         sleeps.sort(key=lambda state: (state.cpu, state.latency_us or 0))
         return tuple({state.cpu: state for state in reversed(sleeps)}.values())
 
