@@ -84,6 +84,12 @@ def _has_no_smt(target: Target) -> Optional[str]:
     return "no core here has a second thread" if no_smt else None
 
 
+def _all_is_unread(target: Target, given: Optional[str]) -> Optional[str]:
+    every = given == "all" or not target.isolated
+    reads = target.has("a bad list of rcu_nocbs= means all") is not False
+    return None if reads or not every else "kernels before 5.2 do not read the list 'all'"
+
+
 ENTRIES = (
     Tunable(
         name="isolcpus",
@@ -157,6 +163,7 @@ ENTRIES = (
         cost="the threads that run the callbacks must be kept off the isolated CPUs: nohz_full and "
         "kthread.affinity do so",
         accepts=r"all",
+        refuses=_all_is_unread,
         sign=Evidence(
             shows=EvidenceKind.CALLBACK_THREADS,
             reads=ValueFormat.LIST,

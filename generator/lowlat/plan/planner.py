@@ -16,7 +16,7 @@ from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import LOWLATENCY_KERNEL, Kernel, Machine
 from lowlat.model.plan import Offer, Plan, PlannedLine, PlannedParameter, PlannedSetting, Skipped
-from lowlat.plan import line_fit
+from lowlat.plan import line_fit, read_back
 from lowlat.plan.boot_machine import boot_machine
 from lowlat.plan.cpu_request import NONE, CpuRequest, merge
 from lowlat.plan.interrupt_movers import InterruptMovers, shown_as_isolated
@@ -97,6 +97,8 @@ def make_plan(
         ),
     )
     line_fit.check(machine, kernel, result)
+    if not options.as_booted:
+        read_back.check(machine, result)
     return result
 
 
