@@ -18,6 +18,8 @@ CONFIG_INTEL_IOMMU=y
 CONFIG_CPUMASK_OFFSTACK=y
 CONFIG_HUGETLBFS=y
 CONFIG_DEBUG_FS=y
+CONFIG_X86_INTEL_PSTATE=y
+CONFIG_X86_AMD_PSTATE=y
 """
 
 
@@ -34,7 +36,7 @@ def guide_lines() -> list[GuideLine]:
 
 def bare_metal(folder: Path, cpus: int = 64, threads: int = 1, release: str = "6.12.107-x") -> Path:
     """An Intel machine with intel_idle and an invariant TSC that the kernel trusts."""
-    flags = "fpu tsc lm constant_tsc nonstop_tsc tsc_adjust"
+    flags = "fpu tsc lm constant_tsc nonstop_tsc tsc_adjust pdpe1gb"
     files = machine(cpus, threads, release=release, config=CONFIG + _BARE_METAL, flags=flags)
     idle = "sys/devices/system/cpu/cpuidle/current_driver"
     return write_tree(folder, {**files, idle: "intel_idle\n"})

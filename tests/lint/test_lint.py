@@ -70,7 +70,7 @@ def fix_of(root: Path, line: str) -> list[Any]:
         ("idle=poll", "effective"),
         ("idle=mwait", "ignored"),
         ("intel_idle.max_cstate=0", "harmful"),
-        ("intel_idle.max_cstate=1", "assumed"),
+        ("intel_idle.max_cstate=1", "effective"),
         ("processor.max_cstate=1", "redundant"),
         ("amd_pstate=active", "ignored"),
         ("intel_pstate=off", "ignored"),
@@ -80,7 +80,8 @@ def fix_of(root: Path, line: str) -> list[Any]:
         ("transparent_hugepage=never", "effective"),
         ("clocksource=tsc", "redundant"),
         ("clocksource=hpet", "harmful"),
-        ("tsc=reliable", "redundant"),
+        ("tsc=reliable", "assumed"),
+        ("tsc=nowatchdog", "redundant"),
         ("notsc", "harmful"),
         ("pcie_aspm=force", "harmful"),
         ("pcie_aspm=performance", "ignored"),
@@ -103,7 +104,7 @@ def fix_of(root: Path, line: str) -> list[Any]:
         ("root=UUID=1-2", "unknown"),
         ("systemd.unit=rescue.target", "unknown"),
         ("init_on_alloc=0", "unknown"),
-        ("isolcpus=nohz,domain,2-7", "assumed"),
+        ("isolcpus=nohz,domain,2-7", "effective"),
         ("irqaffinity=0-1", "effective"),
         ("systemd.cpu_affinity=0-1", "effective"),
         ("rcu_nocbs", "redundant"),
@@ -114,8 +115,8 @@ def fix_of(root: Path, line: str) -> list[Any]:
         ("isolcpus=domain,managed_irq:2-7", "ignored"),
         ("isolcpus=inverse,0", "harmful"),
         ("isolcpus=0-3", "harmful"),
-        ("isolcpus=6-9", "contradictory"),
-        ("isolcpus=0-7", "contradictory"),
+        ("isolcpus=6-9", "ignored"),
+        ("isolcpus=0-7", "harmful"),
         ("isolcpus=<list>", "ignored"),
         ("nohz_full=2–7", "ignored"),
         ("nohz_full=all", "assumed"),
@@ -214,24 +215,34 @@ def test_words_contradict_each_other(host: Path) -> None:
 
 def test_a_parameter_given_twice(host: Path) -> None:
     twice = judged(host, "skew_tick=1 skew_tick=0 nohz_full=2-7 nohz_full=2-7 console=a console=b")
-    assert twice["skew_tick=1"] == twice["skew_tick=0"] == "contradictory"
+    assert (twice["skew_tick=1"], twice["skew_tick=0"]) == ("contradictory", "unknown")
     assert twice["nohz_full=2-7"] == "redundant"
     assert twice["console=a"] == "unknown"
     flags = ("isolcpus=domain,2-7", "isolcpus=managed_irq,2-7")
-    answer = lowlat("lint", "--root", host, *flags, "--json").json()
-    assert all("from the first of them that has it" in one["why"] for one in answer["words"])
+    assert [judged(host, " ".join(flags))[word] for word in flags] == ["effective"] * 2
+    assert judged(host, "isolcpus=2-7 isolcpus=4-7")["isolcpus=4-7"] == "ignored"
 
 
-def test_nohz_full_makes_others_redundant(host: Path) -> None:
-    found = judged(host, "nohz_full=2-7 rcu_nocbs=2-7 nosoftlockup nowatchdog nmi_watchdog=0")
-    assert found["rcu_nocbs=2-7"] == found["nosoftlockup"] == "redundant"
-    assert judged(host, "nowatchdog nmi_watchdog=0 nosoftlockup")["nmi_watchdog=0"] == "redundant"
+def test_a_word_that_another_brings_too_is_not_to_be_left_out(host: Path) -> None:
+    """Else two words that bring the same would each be called needless, and both go."""
+    line = "nohz_full=2-7 rcu_nocbs=2-7 nosoftlockup nowatchdog nmi_watchdog=0 tsc=nowatchdog"
+    words = lowlat("lint", "--root", host, line, "--json").json()["words"]
+    found = {word["word"]: word for word in words}
+    for word, other in [
+        ("rcu_nocbs=2-7", "nohz_full=2-7"),
+        ("nosoftlockup", "nowatchdog"),
+        ("nmi_watchdog=0", "nowatchdog"),
+    ]:
+        assert found[word]["verdict"] == "effective", word
+        assert found[word]["why"].endswith(f"also by {other}"), word
+        assert found[word]["fix"] is None, word
+    assert found["tsc=nowatchdog"]["verdict"] == "redundant"
     assert judged(host, "nohz_full=2-3 rcu_nocbs=2-7")["rcu_nocbs=2-7"] == "effective"
 
 
 def test_huge_pages_are_counted_after_their_size(host: Path) -> None:
     good = judged(host, "default_hugepagesz=1G hugepagesz=1G hugepages=4")
-    assert good["hugepagesz=1G"] == good["hugepages=4"] == "assumed"
+    assert (good["hugepagesz=1G"], good["hugepages=4"]) == ("effective", "assumed")
     wrong = judged(host, "hugepages=4 hugepagesz=1G")
     assert (wrong["hugepages=4"], wrong["hugepagesz=1G"]) == ("assumed", "ignored")
     assert judged(host, "hugepages=0 hugepages=40")["hugepages=40"] == "ignored"
@@ -267,7 +278,7 @@ def test_siblings_belong_together(tmp_path: Path) -> None:
     assert judged(root, "isolcpus=2-7")["isolcpus=2-7"] == "effective"
     assert judged(root, "idle=poll")["idle=poll"] == "harmful"
     without = judged(root, "idle=poll nosmt isolcpus=3")
-    assert (without["idle=poll"], without["isolcpus=3"]) == ("assumed", "effective")
+    assert (without["idle=poll"], without["isolcpus=3"]) == ("assumed", "ignored")
 
 
 def test_a_virtual_machine_shall_not_poll(tmp_path: Path) -> None:
@@ -300,7 +311,7 @@ def test_kernels_differ(release: str, word: str, verdict: str, tmp_path: Path) -
 
 def test_before_per_type_masks_both_lists_are_to_be_the_same(tmp_path: Path) -> None:
     root = reference.bare_metal(tmp_path, cpus=8, release="5.10.0-x")
-    assert judged(root, "isolcpus=2-7 nohz_full=4-7")["nohz_full=4-7"] == "contradictory"
+    assert judged(root, "isolcpus=2-7 nohz_full=4-7")["nohz_full=4-7"] == "ignored"
     assert judged(root, "isolcpus=2-7 nohz_full=2-7")["nohz_full=2-7"] == "effective"
 
 

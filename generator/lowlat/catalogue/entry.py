@@ -141,7 +141,8 @@ class Need:
     """A condition. ``test`` returns None if the machine does not tell; the setting is then emitted
     with ``assumed`` beside its reason. ``wants`` states the requirement for the documentation;
     ``features`` are the files whose existence on the running kernel the test checks; ``fault`` is
-    the name in kernel/facts.ini of a fault of kernels that the setting brings out."""
+    the name in kernel/facts.ini of a fault of kernels that the setting brings out. ``of_kernel``:
+    without it the kernel itself does not take the setting; else only lowlat would not set it."""
 
     test: Callable[[Target], Optional[bool]]
     missing: str
@@ -149,6 +150,7 @@ class Need:
     wants: str = ""
     features: tuple[str, ...] = ()
     fault: str = ""
+    of_kernel: bool = False
 
 
 @dataclass(frozen=True)

@@ -36,11 +36,21 @@ def is_newer(release: Optional[str]) -> bool:
     return read is not None and read.branch > newest()
 
 
-@cache
+def is_older(release: Optional[str]) -> bool:
+    """Whether a kernel is older than those whose names are known."""
+    read = Release.parse(release)
+    return read is not None and read.branch < min(_listed())
+
+
 def newest() -> tuple[int, int]:
     """The newest kernel whose names are known, as (major, minor)."""
+    return max(_listed())
+
+
+@cache
+def _listed() -> tuple[tuple[int, int], ...]:
     versions = re.findall(r"(\d+)\.(\d+)", _lines()[0])
-    return max((int(major), int(minor)) for major, minor in versions)
+    return tuple((int(major), int(minor)) for major, minor in versions)
 
 
 def _lines() -> list[str]:

@@ -26,6 +26,7 @@ def config(*names: str) -> Need:
         f"the kernel is built without {options}",
         "assumed: kernel configuration not found",
         wants=options,
+        of_kernel=True,
     )
 
 
@@ -40,7 +41,8 @@ def feature(path: str, name: str) -> Need:
     shown, gone = fact.bound, not fact.since
     missing = f"kernels {f'from {shown} on' if gone else f'before {shown}'} do not have it"
     wants = f"Linux before {shown}" if gone else f"Linux {shown}, or an older kernel with {path}"
-    return Need(test, missing, "assumed: kernel version not known", wants, (path,))
+    assumed = "assumed: kernel version not known"
+    return Need(test, missing, assumed, wants, (path,), of_kernel=True)
 
 
 def without_fault(name: str, instead: str) -> Need:
@@ -79,7 +81,7 @@ OWNS_FREQUENCY = replace(
     wants="hardware, or a virtual machine that shows a frequency driver",
 )
 
-X86 = Need(lambda target: target.machine.is_x86, "x86 only", wants="x86")
+X86 = Need(lambda target: target.machine.is_x86, "x86 only", wants="x86", of_kernel=True)
 
 NODES = Need(
     lambda target: bool(target.machine.nodes),
@@ -98,13 +100,14 @@ def _made_by(vendor: str, name: str) -> Need:
         f"{name} processors only",
         "assumed: processor vendor not known",
         wants=f"a processor of {name}'s",
+        of_kernel=True,
     )
 
 
 INTEL = _made_by("GenuineIntel", "Intel")
 AMD = _made_by("AuthenticAMD", "AMD")
 
-ARM_ONLY = Need(lambda target: target.machine.arch in ARM, "ARM only", wants="ARM")
+ARM_ONLY = Need(lambda target: target.machine.arch in ARM, "ARM only", wants="ARM", of_kernel=True)
 
 
 def _by_kvm(target: Target) -> Optional[bool]:

@@ -7,7 +7,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Optional
 
-from lowlat.kernel import facts
+from lowlat.kernel import facts, line_length
 from lowlat.kernel.cpus import boot_cpu, cpus_after, possible_below, started_by
 from lowlat.kernel.line import ReadBy, Word, read_words
 from lowlat.model.cpuset import CpuSet
@@ -38,12 +38,6 @@ class Fate:
     assumed: str = ""
 
 
-_UNREAD = {
-    ReadBy.INIT: "what follows -- goes to init, not to the kernel",
-    ReadBy.NOBODY: "the kernel cuts the line after 2047 bytes: it never sees this",
-}
-
-
 class Booting:
     """The words that the kernel reads, and what is known of it. Fates are set as modules read."""
 
@@ -51,10 +45,15 @@ class Booting:
         self.line = line
         self.kernel = kernel
         self.machine = replace(machine, kernel=kernel)
-        self.all = read_words(line)
+        limit = line_length.limit(machine.arch, kernel)
+        unread = {
+            ReadBy.INIT: "what follows -- goes to init, not to the kernel",
+            ReadBy.NOBODY: f"the kernel cuts the line after {limit - 1} bytes: it never sees this",
+        }
+        self.all = read_words(line, limit)
         self.words = tuple(word for word in self.all if word.reader is ReadBy.KERNEL)
         self.fates = {
-            word.at: Fate(End.NOT_READ, _UNREAD[word.reader])
+            word.at: Fate(End.NOT_READ, unread[word.reader])
             for word in self.all
             if word.reader is not ReadBy.KERNEL
         }
@@ -80,6 +79,13 @@ class Booting:
         """Say what the kernel makes of a word that it takes, or what is assumed of it."""
         old = self.fate(word)
         self.fates[word.at] = replace(old, why=why or old.why, assumed=assumed or old.assumed)
+
+    def fail(self, word: Word, why: str, assumed: str = "") -> None:
+        """Drop the last word of a name; if it overrides others, it counts so far."""
+        if any(fate.by == word.at for fate in self.fates.values()):
+            self.note(word, why, assumed)
+        else:
+            self.drop(word, why, assumed)
 
     def stays_offline(self, word: Word, cpus: CpuSet) -> None:
         """Say that a word's CPUs stay offline, if all of them do."""

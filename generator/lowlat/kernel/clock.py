@@ -16,10 +16,13 @@ _INVARIANT = frozenset({"constant_tsc", "nonstop_tsc"})
 @dataclass(frozen=True)
 class Timekeeping:
     """``source`` is None if it is not known. ``unstable``: the line itself takes the TSC's trust
-    away. ``watchdog`` are the CPUs on which a timer checks the TSC."""
+    away. ``unchecked``: nothing checks the TSC, at the boot or later, the timer of
+    arch/x86/kernel/tsc_sync.c included, which compares TSC_ADJUST every ten minutes. ``watchdog``
+    are the CPUs on which the clock source's own timer checks it, twice a second."""
 
     source: Optional[str]
     unstable: bool = False
+    unchecked: bool = False
     watchdog: CpuSet = CpuSet()
 
 
@@ -35,13 +38,15 @@ def timekeeping(boot: Booting) -> Timekeeping:
     unstable = any(word.name == "notsc" or word.value == "unstable" for word in words)
     available = tuple(name for name in machine.clock.available if not (unstable and name == "tsc"))
     source = _source(boot, available)
-    trusted = any(word.value in ("reliable", "nowatchdog") for word in words)
+    reliable = any(word.value == "reliable" for word in words)
+    unchecked = reliable or "tsc_reliable" in machine.processor.flags
+    trusted = unchecked or any(word.value == "nowatchdog" for word in words)
     watched = not (trusted or unstable or trusts_tsc(boot.kernel, machine))
-    watched = watched and (not available or "tsc" in available) and machine.hypervisor is None
-    if not watched:
-        return Timekeeping(source, unstable)
-    first = boot.has("clock watchdog on the boot CPU")
-    return Timekeeping(source, unstable, CpuSet.of([boot.cpu]) if first else boot.online)
+    cpus = CpuSet()
+    if watched and (not available or "tsc" in available):
+        first = boot.has("clock watchdog on the boot CPU")
+        cpus = CpuSet.of([boot.cpu]) if first else boot.online
+    return Timekeeping(source, unstable, unchecked and not unstable, cpus)
 
 
 def trusts_tsc(kernel: Kernel, machine: Machine) -> bool:
@@ -72,7 +77,7 @@ def _named(
 ) -> Optional[str]:
     if available and word.value not in available:
         offered = ", ".join(available)
-        boot.drop(word, f"the kernel offers no such clock source here (it offers {offered})")
+        boot.fail(word, f"the kernel offers no such clock source here (it offers {offered})")
         return usual
     if not available and boot.machine.is_x86:
         boot.note(word, assumed="assumed: clock sources not known")

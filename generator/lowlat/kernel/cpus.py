@@ -27,6 +27,10 @@ _BUGS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "mmio_stale_data": (("full,nosmt",), ("full",)),
 }
 
+#: The names of words that are about nothing else than CPUs to keep off, and of all that may do so.
+KEEPING_OFF = frozenset(("nr_cpus", "possible_cpus", "maxcpus", "nosmp", "smt_enabled", "smt"))
+LIMITING = KEEPING_OFF | {"nosmt", "mitigations", *_BUGS}
+
 
 def cpus_after(line: str, machine: Machine) -> CpuSet:
     """The CPUs that a boot of the machine with this line brings online, the last word of several

@@ -93,14 +93,15 @@ def read(line: str, kernel: Kernel, machine: Machine) -> Effect:
 
 
 def _services(domain: CpuSet, boot: Booting) -> CpuSet:
-    """The CPUs of systemd (its core/main.c, parse_proc_cmdline_item()); without a word of its own
-    those of the first process (kernel/sched/core.c, sched_init_smp())."""
-    word = boot.last("systemd.cpu_affinity")
-    allowed = boot.possible - domain
-    if word is None:
-        return allowed
-    read_cpus = read_list(word.value, boot)
-    if read_cpus.error or not read_cpus.cpus:
-        boot.drop(word, f"{read_cpus.error or 'an empty list'}: systemd does not take it")
-        return allowed
-    return read_cpus.cpus
+    """The CPUs of systemd (its core/main.c, parse_proc_cmdline_item(); shared/cpu-set-util.c reads
+    numbers and ranges only); without a word of its own those of the first process
+    (kernel/sched/core.c, sched_init_smp())."""
+    for word in boot.given("systemd.cpu_affinity"):
+        listed = read_list(word.value, boot)
+        why = listed.error or ("" if listed.cpus else "an empty list")
+        if word.value.strip("0123456789-, "):
+            why = "systemd knows numbers and ranges only"
+        if why:
+            boot.drop(word, f"{why}: it does not take the list")
+    last = boot.last("systemd.cpu_affinity")
+    return read_list(last.value, boot).cpus if last else boot.possible - domain

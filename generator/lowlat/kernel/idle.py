@@ -19,11 +19,13 @@ _ARM_VALUES = ("wfi", "yield", "nop")
 @dataclass(frozen=True)
 class Idling:
     """``driver`` is None if it is not known. ``deepest`` is the highest number of a sleep that CPUs
-    may enter, 1 the lightest and 0 none; None without a bound."""
+    may enter, 1 the lightest and 0 none; None without a bound. ``mwait``: they may enter it with
+    that instruction."""
 
     driver: Optional[str]
     polls: bool = False
     deepest: Optional[int] = None
+    mwait: bool = True
 
 
 def idling(boot: Booting) -> Idling:
@@ -47,7 +49,7 @@ def idling(boot: Booting) -> Idling:
     known = deepest_of(boot.machine) if driver == boot.machine.power.idle_driver else None
     if deepest is not None and known is not None and deepest >= known and driver != _NONE:
         deepest = None
-    return Idling(driver, polls, 0 if polls else deepest)
+    return Idling(driver, polls, 0 if polls else deepest, polls or override is None)
 
 
 def _override(boot: Booting) -> tuple[Optional[str], bool]:

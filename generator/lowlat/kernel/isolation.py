@@ -171,7 +171,7 @@ def _callbacks(word: Word, boot: Booting) -> CpuSet:
         boot.stays_offline(word, read.cpus)
         return read.cpus
     if not every:
-        boot.drop(word, f"{read.error}: no CPU is offloaded", read.assumed)
+        boot.fail(word, f"{read.error}: no CPU is offloaded", read.assumed)
         return CpuSet()
     boot.note(word, f"{read.error}: the kernel then offloads every CPU")
     return boot.possible
@@ -206,12 +206,10 @@ def unbound(kept: Housekeeping, boot: Booting) -> CpuSet:
     if word is None:
         return allowed
     read = read_list(word.value, boot)
-    if not boot.has("workqueue.unbound_cpus"):
-        boot.drop(word, "kernels before 6.6 do not have it")
-    elif read.error:
-        boot.drop(word, f"{read.error}: the kernel uses its default", read.assumed)
+    if read.error:
+        boot.fail(word, f"{read.error}: the kernel uses its default", read.assumed)
     elif not allowed & read.cpus:
-        boot.drop(word, "it leaves no CPU for unbound work: the kernel ignores it")
+        boot.fail(word, "it leaves no CPU for unbound work: the kernel ignores it")
     else:
         return allowed & read.cpus
     return allowed

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The words of a boot line, split as the kernel splits them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Optional
@@ -64,9 +65,9 @@ def names_of(line: Optional[str]) -> frozenset[str]:
     return frozenset(word.name for word in read_words(line or ""))
 
 
-def without(line: str, places: frozenset[int]) -> str:
-    """The line without the words at these indices; a word behind "--" stays behind it."""
-    kept = [word for word in read_words(line) if word.at not in places]
-    ours = [word.text for word in kept if word.reader is not ReadBy.INIT]
-    inits = [word.text for word in kept if word.reader is ReadBy.INIT]
+def changed(line: str, words: Mapping[int, str]) -> str:
+    """The line with other words at these indices, "" for none. "--" stays where it is."""
+    texts = [(word, words.get(word.at, word.text)) for word in read_words(line)]
+    ours = [text for word, text in texts if text and word.reader is not ReadBy.INIT]
+    inits = [text for word, text in texts if text and word.reader is ReadBy.INIT]
     return " ".join([*ours, *(["--", *inits] if inits else [])])

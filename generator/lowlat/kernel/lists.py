@@ -38,6 +38,12 @@ def read_list(text: str, boot: Booting) -> ReadList:
     return ReadList(CpuSet.of(ids) & boot.possible, error, assumed)
 
 
+def isolcpus_flags(value: str) -> str:
+    """The flags of isolcpus= with their commas, as they stand before the list."""
+    found = re.match(r"(?:[A-Za-z][A-Za-z_]*,)*", value)
+    return found[0] if found else ""
+
+
 def last_id(boot: Booting) -> int:
     """The highest possible CPU: nr_cpu_ids - 1."""
     return max(boot.possible)
@@ -62,12 +68,14 @@ def _region(part: str, bits: int, boot: Booting) -> "range | list[int] | str":
     every, first, last, used, group = found.groups()
     if (every or "N" in (first, last)) and not boot.has(_fact(every)):
         return f"this kernel does not know '{every or 'N'}'"
+    if group and not boot.has("strides in CPU lists"):
+        return "this kernel knows no strides"
     begin = 0 if every else _number(first, bits)
     end = bits - 1 if every else _number(last or first, bits)
     if end < begin:
         return f"'{part[:40]}' runs backwards"
     if end >= bits:
-        return f"there is no CPU {max(begin, bits) if begin < end else end}"
+        return f"there is no CPU {max(begin, bits)} here"
     return _strided(begin, end, used, group, part)
 
 

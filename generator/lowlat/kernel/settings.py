@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Optional
 
 from lowlat.base import resources
 from lowlat.kernel import facts
@@ -67,6 +68,10 @@ _KNOWN = tuple(
     if name not in ("DEFAULT", "stands for")
 )
 
+#: Words that others are a part of, or stand for.
+_WHOLES = {item.keys["part of"] for item in _KNOWN if "part of" in item.keys}
+_WHOLES |= set(_STANDS_FOR.values())
+
 
 def check(boot: Booting) -> None:
     """Drop the words that this kernel or this machine does not take."""
@@ -87,9 +92,22 @@ def settings(boot: Booting) -> dict[str, tuple[str, ...]]:
     given = {word.normal for word in boot.words if boot.counts(word)}
     for word in boot.words:
         included = any(keys.get("part of") in given for keys in _keys(word.name))
-        if boot.counts(word) and (included or _is_default(word, boot)):
+        default = _is_default(word, boot)
+        if boot.counts(word) and (included or default):
             found.pop(word.name, None)
+            boot.note(word, "it is the default" if default else "")
     return found
+
+
+def accepted(name: str) -> Optional[str]:
+    """The accepted values of a parameter, as a regular expression; None for any."""
+    return next((keys["values"] for keys in _keys(name) if "values" in keys), None)
+
+
+def acts_with_others(word: Word) -> bool:
+    """Whether another word may bring or undo what this one does."""
+    related = any("part of" in keys for keys in _keys(word.name)) or word.normal in _STANDS_FOR
+    return related or _is_elsewhere(word) or word.normal in _WHOLES
 
 
 def _is_elsewhere(word: Word) -> bool:

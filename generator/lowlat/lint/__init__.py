@@ -2,16 +2,17 @@
 """Lint any boot line: judge every word for one machine and kernel, and compare the line with the
 one that lowlat would write for the same isolated CPUs."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import encode
 from lowlat.catalogue import lookup
-from lowlat.catalogue.words import BootLine, WordVerdict, missing
-from lowlat.kernel.line import Word
-from lowlat.lint.judge import JudgedWord, judge
+from lowlat.catalogue.words import WordVerdict, missing
+from lowlat.lint.booted import LintedLine
+from lowlat.lint.judge import JudgedWord, Shown, judge
+from lowlat.lint.mend import mended
 from lowlat.model.plan import Plan
 from lowlat.plan import planner
 from lowlat.plan.planner import Options
@@ -47,10 +48,10 @@ class Against:
 
 
 def against(
-    line: BootLine, words: Sequence[JudgedWord], told: Collection[str], wanted: Profile
+    line: LintedLine, words: Sequence[JudgedWord], told: Collection[str], wanted: Profile
 ) -> Against:
     """The differences from the line of a profile; missing words in ``told`` are left out."""
-    target = line.target
+    target = line.boot_line.target
     if not target.isolated:
         return Against(why="the line isolates no CPU; 'lowlat-gen plan' shows which ones would be")
     try:
@@ -60,15 +61,14 @@ def against(
     return Against(plan, None, tuple(_added(plan, line, told)), tuple(_left_out(plan, words)))
 
 
-def _added(plan: Plan, line: BootLine, told: Collection[str]) -> Iterator[Difference]:
-    names = {word.partition("=")[0] for word in told}
-    for name in line.target.enabled:
+def _added(plan: Plan, line: LintedLine, told: Collection[str]) -> Iterator[Difference]:
+    names = {word.partition("=")[0] for word in told} | {word.name for word in line.words}
+    for name in line.boot_line.target.enabled:
         names.update(lookup(name).implies)
     for parameter in plan.parameters:
-        entry = lookup(parameter.name)
-        given = parameter.name in line.values
-        if not given and parameter.name not in names:
-            yield Difference(parameter.word, parameter.why, entry.cost)
+        if parameter.name not in names:
+            cost = lookup(parameter.name).cost
+            yield Difference(parameter.word, parameter.why, cost)
 
 
 def _left_out(plan: Plan, words: Sequence[JudgedWord]) -> Iterator[Difference]:
@@ -84,16 +84,15 @@ def _left_out(plan: Plan, words: Sequence[JudgedWord]) -> Iterator[Difference]:
 
 SCHEMA = "lowlat.lint/1"
 
-#: The evidence in a boot with this line: by name, the verdict and its proof.
-Shown = Mapping[str, tuple[WordVerdict, str]]
-
 
 @dataclass(frozen=True)
 class Lint:
-    """The words in order, what the line lacks, and its differences from lowlat's line."""
+    """The words in order, what the line lacks, the line with all simple advice followed (None if
+    there is none, or it would not do), and its differences from lowlat's line."""
 
     words: tuple[JudgedWord, ...]
     missing: tuple[tuple[str, str], ...]
+    mended: Optional[str]
     against: Against
 
     @property
@@ -105,13 +104,17 @@ class Lint:
             "schema": SCHEMA,
             "words": [word.to_json() for word in self.words],
             "missing": [{"word": word, "why": why} for word, why in self.missing],
+            "mended": self.mended,
             "against": self.against.to_json(),
         }
 
 
-def lint(words: Sequence[Word], line: BootLine, shown: Shown, wanted: Profile) -> Lint:
+def lint(line: LintedLine, shown: Shown, wanted: Profile) -> Lint:
     """Judge a line's words, and compare it with the line of a profile. ``shown`` is the running
     kernel's evidence, if the line is running."""
-    judged = judge(words, line, shown)
-    lacking = tuple(missing(line))
-    return Lint(judged, lacking, against(line, judged, {word for word, _ in lacking}, wanted))
+    judged = judge(line, shown)
+    better = mended(line, judged)
+    lacking = tuple(missing((better or line).boot_line))
+    told = {word for word, _ in lacking}
+    new = better.given if better else None
+    return Lint(judged, lacking, new, against(line, judged, told, wanted))

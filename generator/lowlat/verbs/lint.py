@@ -3,7 +3,8 @@
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Optional
@@ -13,17 +14,18 @@ from lowlat.base.arguments import option, positional
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import bold, filled, section
 from lowlat.catalogue import BY_NAME
-from lowlat.catalogue.words import BootLine, WordVerdict
+from lowlat.catalogue.entry import Target
+from lowlat.catalogue.words import WordVerdict
 from lowlat.host.archive import open_root
 from lowlat.host.kmsg import UNKNOWN_PARAMETERS, read_messages
 from lowlat.host.root import Root
-from lowlat.kernel import line_length
-from lowlat.kernel.line import read_words
-from lowlat.lint import Against, Lint, Shown, lint
-from lowlat.lint.line import boot_line, the_line
+from lowlat.kernel.line import ReadBy, read_words
+from lowlat.lint import Against, Lint, lint
+from lowlat.lint.booted import LintedLine
+from lowlat.lint.judge import Shown
+from lowlat.lint.line import the_line
 from lowlat.lint.profiles import line_in
 from lowlat.model import cmdline
-from lowlat.model.machine import Kernel, Machine
 from lowlat.model.plan import Plan, PlannedCpus, PlannedLine, PlannedParameter
 from lowlat.plan import profile
 from lowlat.probe import probe
@@ -73,17 +75,16 @@ def main(args: LintArguments) -> int:
         text = root.read("/proc/cmdline")
         if text is None:
             raise Refused("/proc/cmdline cannot be read", hint="give a line")
-    words = read_words(text, line_length.limit(machine.arch, kernel))
-    if not words:
+    if not read_words(text):
         raise Refused("the boot line is empty", hint="give one in quotes")
-    line = boot_line(words, machine, kernel)
+    line = LintedLine.of(text, machine, kernel)
     alive = running and kernel == machine.kernel
     wanted = profile.load(args.profile, root)
-    result = lint(words, line, shown(line, root) if alive else {}, wanted)
+    result = lint(line, shown(line, root) if alive else {}, wanted)
     ours = result.against.plan
     undone = tuple(run_time(ours, root)) if alive and ours else ()
     document = {**result.to_json(), "runtime": [{"name": n, "why": why} for n, why in undone]}
-    options.show(args.json, lambda: document, describe(result, line.target.machine, kernel, undone))
+    options.show(args.json, lambda: document, describe(result, line, undone))
     return 1 if result.bad else 0
 
 
@@ -119,11 +120,14 @@ def _decoded(file: BinaryIO) -> str:
     return file.read(bounds.BOOT_LINE + 1).decode("utf-8", "replace")
 
 
-def shown(line: BootLine, root: Root) -> Shown:
+def shown(line: LintedLine, root: Root) -> Shown:
     """The kernel's evidence for the running line, by parameter."""
     verdicts = {}
+    values = {word.name: word.value for word in line.words if word.reader is ReadBy.KERNEL}
     messages = read_messages(root)
-    for row in BootFindings(Behaviour(_as_plan(line), root), messages, None).rows():
+    for row in BootFindings(
+        Behaviour(_as_plan(values, line.boot_line.target), root), messages, None
+    ).rows():
         verdict = _STANDING.get(row.state)
         if verdict is not None:
             verdicts[row.name] = (verdict, row.evidence)
@@ -132,21 +136,21 @@ def shown(line: BootLine, root: Root) -> Shown:
         said = {cmdline.name_of(word) for word in unknown[1].split()}
         taken = (WordVerdict.UNKNOWN, "the kernel accepts it; lowlat does not judge it")
         verdicts.update(
-            {name: taken for name in line.values if name not in verdicts | dict.fromkeys(said)}
+            {name: taken for name in values if name not in verdicts | dict.fromkeys(said)}
         )
     return verdicts
 
 
-def _as_plan(line: BootLine) -> Plan:
-    """The line's words that the catalogue knows, as a plan, so that verify can check them."""
+def _as_plan(values: Mapping[str, str], target: Target) -> Plan:
+    """The words that the catalogue knows, as a plan, so that verify can check them."""
     parameters = tuple(
-        PlannedParameter(name, line.values[name], entry.why, entry.source, entry.risk.value)
+        PlannedParameter(name, values[name], entry.why, entry.source, entry.risk.value)
         for name, entry in BY_NAME.items()
-        if entry.at_boot and name in line.values
+        if entry.at_boot and name in values
         # A file that must be gone says nothing of another value: psi=1 keeps it.
-        if not (entry.sign and entry.sign.gone) or line.values[name] == entry.value
+        if not (entry.sign and entry.sign.gone) or values[name] == entry.value
     )
-    target, online = line.target, line.target.machine.cpus
+    online = target.machine.cpus
     cpus = PlannedCpus(online.online, target.isolated, target.housekeeping, online.offline, ())
     planned = PlannedLine("", parameters)
     return Plan("line", target.kernel.release, cpus, planned, (), (), (), ())
@@ -162,11 +166,9 @@ def run_time(plan: Plan, root: Root) -> Iterator[tuple[str, str]]:
             yield name, f"{item.path} is {item.value}, lowlat's {item.setting.value}"
 
 
-def describe(
-    result: Lint, machine: Machine, kernel: Kernel, undone: tuple[tuple[str, str], ...]
-) -> Iterator[str]:
+def describe(result: Lint, line: LintedLine, undone: tuple[tuple[str, str], ...]) -> Iterator[str]:
     """Findings first, then the other verdicts, missing words and lowlat's line."""
-    yield bold(f"For kernel {kernel.release or 'unknown'}, CPU {machine.cpus.online}")
+    yield bold(f"For kernel {line.kernel.release or 'unknown'}, CPU {line.effect.online}")
     for verdict in WordVerdict:
         words = [word for word in result.words if word.verdict is verdict]
         pairs = ((w.word, f"{w.why}{f' -> {w.fix}' if w.fix else ''}") for w in words)
@@ -175,11 +177,28 @@ def describe(
         else:
             yield from section(verdict.value.capitalize(), _items(pairs))
     yield from section("Missing", _items(result.missing))
+    yield from section("The line with this advice followed", _mended(result.mended, line))
     yield from section("Compared with lowlat's line for the same CPUs", _ours(result.against))
     yield from section("Run-time settings that differ from lowlat's", _items(undone))
     yield ""
     bad = sum(word.verdict.bad for word in result.words)
     yield f"words: {len(result.words)}; findings: {bad}; missing: {len(result.missing)}"
+
+
+def _mended(mended: Optional[str], line: LintedLine) -> Iterator[str]:
+    """The difference from the given words, and the whole."""
+    if mended is None:
+        return
+    old, new = line.given.split(), mended.split()
+    for sign, words in (("-", _less(old, new)), ("+", _less(new, old))):
+        if words:
+            yield from filled(f"{sign} {' '.join(words)}", "  ")
+    yield from filled(mended, "  ")
+
+
+def _less(words: Sequence[str], others: Sequence[str]) -> list[str]:
+    left = Counter(words) - Counter(others)
+    return list(left.elements())
 
 
 def _ours(ours: Against) -> Iterator[str]:

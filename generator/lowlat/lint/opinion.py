@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An opinion of a word: the verdict, the reason, and what to write instead."""
+
+import re
+from typing import NamedTuple, Optional
+
+from lowlat.catalogue.words import WordVerdict
+
+DELETE = "leave it out"
+
+_ONE_WORD = re.compile(r"[\w.-]+(?:=\S*)?")
+
+
+class Opinion(NamedTuple):
+    """``fix`` is one word to write instead, DELETE, or advice in words; None if there is none."""
+
+    verdict: WordVerdict
+    why: str
+    fix: Optional[str] = None
+
+    @property
+    def put(self) -> Optional[str]:
+        """The word to write instead, "" for none; None if the advice is not that simple."""
+        if self.fix is None or not _ONE_WORD.fullmatch(self.fix):
+            return "" if self.fix == DELETE else None
+        return self.fix

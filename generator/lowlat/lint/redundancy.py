@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Words without which a boot comes to the same."""
+
+from collections.abc import Iterator
+
+from lowlat.kernel.line import Word
+from lowlat.kernel.settings import acts_with_others
+from lowlat.lint.booted import LintedLine
+
+
+def spare(line: LintedLine) -> frozenset[int]:
+    """The indices of the judged words without all of which the effect is the same: those that a
+    later word repeats, then found from the last word on."""
+    gone = frozenset(word.at for word in line.words if repeated(word, line))
+    for word in reversed(line.words):
+        if line.taken(word) and line.without(gone | {word.at}) == line.effect:
+            gone |= {word.at}
+    return gone
+
+
+def repeated(word: Word, line: LintedLine) -> bool:
+    """Whether the word that overrides this one is the same."""
+    by = line.fate(word).by
+    return by is not None and line.effect.words[by].normal == word.normal
+
+
+def also_by(word: Word, line: LintedLine) -> Iterator[Word]:
+    """The words that bring what a spare word brings: without one of them, it is not spare."""
+    if not acts_with_others(word):
+        return
+    for other in line.effect.words:
+        if other.at != word.at and line.taken(other) and acts_with_others(other):
+            alone = frozenset([other.at])
+            if line.without(alone) != line.without(alone | {word.at}):
+                yield other

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Laws of ``lint`` that hold for every line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import reference
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from lowlat.base.errors import Refused
+from lowlat.catalogue.words import RULES, WordVerdict, missing
+from lowlat.host.archive import open_root
+from lowlat.kernel.cpus import LIMITING
+from lowlat.kernel.effect import read
+from lowlat.kernel.line import changed
+from lowlat.lint.booted import LintedLine
+from lowlat.lint.judge import JudgedWord, judge
+from lowlat.lint.mend import mended
+from lowlat.model.machine import Machine
+from lowlat.plan import planner, profile
+from lowlat.plan.planner import Options
+from lowlat.probe import probe
+
+MACHINES = Path(__file__).parents[1] / "machines"
+
+NAMES = "isolcpus nohz_full rcu_nocbs irqaffinity systemd.cpu_affinity idle nr_cpus maxcpus"
+NAMES += " intel_idle.max_cstate processor.max_cstate tsc clocksource hugepages hugepagesz nohz"
+VALUES = "2-7 4-7 0-3 3-5 nohz,2-7 managed_irq,4-7 x 9 poll nomwait 0 1 4 1G reliable hpet off on"
+FLAGS = "nosmt nosoftlockup nowatchdog nmi_watchdog=0 skew_tick=1 rcu_nocb_poll odd mitigations=off"
+FLAGS += " mds=off iommu=pt iommu.passthrough=1 rcupdate.rcu_expedited=1 notsc quiet mce=off"
+WORDS = st.builds("{}={}".format, st.sampled_from(NAMES.split()), st.sampled_from(VALUES.split()))
+LINES = st.lists(WORDS | st.sampled_from(FLAGS.split()), min_size=1, max_size=7).map(" ".join)
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    folder = reference.bare_metal(tmp_path_factory.mktemp("host"), cpus=8, threads=2)
+    return probe(open_root(str(folder)))
+
+
+def linted(line: str, at: Machine) -> LintedLine:
+    return LintedLine.of(f"root=/dev/sda1 {line}", at, at.kernel)
+
+
+def verdicts(words: tuple[JudgedWord, ...]) -> list[tuple[str, WordVerdict]]:
+    return [(word.word, word.verdict) for word in words]
+
+
+@settings(max_examples=25, deadline=None)
+@given(LINES)
+def test_a_dropped_word_changes_no_other_verdict(host: Machine, line: str) -> None:
+    whole = linted(line, host)
+    judged = judge(whole, {})
+    for at, word in enumerate(judged):
+        name = whole.words[at].name
+        if word.verdict is WordVerdict.IGNORED and not name.startswith("hugepages"):
+            rest = verdicts(judge(whole.put({at: ""}), {}))
+            assert rest == verdicts((*judged[:at], *judged[at + 1 :])), word
+
+
+@settings(max_examples=25, deadline=None)
+@given(LINES)
+def test_redundant_words_may_all_be_left_out_at_once(host: Machine, line: str) -> None:
+    whole = linted(line, host)
+    spare = {
+        at: ""
+        for at, word in enumerate(judge(whole, {}))
+        if word.verdict is WordVerdict.REDUNDANT
+        and whole.words[at].normal not in ("iommu=pt", "iommu.passthrough=1")
+    }
+    kept = changed(whole.text, spare)
+    assert read(kept, whole.kernel, whole.machine) == whole.effect
+
+
+@settings(max_examples=25, deadline=None)
+@given(LINES)
+def test_advice_that_is_followed_is_not_advised_against(host: Machine, line: str) -> None:
+    whole = linted(line, host)
+    better = mended(whole, judge(whole, {}))
+    assume(better is not None)
+    assert better is not None
+    again = judge(better, {})
+    assert [word for word in again if word.verdict.bad or word.put is not None] == []
+    assert better.effect.online - better.effect.isolated
+    for text, _ in missing(better.boot_line):
+        name = text.partition("=")[0]
+        others = {word.at: "" for word in better.words if word.name == name}
+        added = LintedLine.of(f"{changed(better.text, others)} {text}", host, host.kernel)
+        assert not judge(added, {})[-1].verdict.bad, text
+
+
+@settings(max_examples=25, deadline=None)
+@given(LINES)
+def test_no_two_rules_apply_to_one_word(host: Machine, line: str) -> None:
+    """So that their order decides nothing."""
+    whole = linted(line, host)
+    for word in whole.words:
+        found = [r for r in RULES if re.fullmatch(r.words, word.normal) and r.when(whole.boot_line)]
+        assert len(found) <= 1, word
+
+
+@settings(max_examples=20, deadline=None)
+@given(LINES, st.sampled_from(["nosmt", "nr_cpus=4"]))
+def test_a_word_that_keeps_cpus_off_leaves_a_smaller_machine(
+    host: Machine, line: str, word: str
+) -> None:
+    """The sets are parts of the CPUs that are left."""
+    assume(not LIMITING & {part.partition("=")[0] for part in line.split()})
+    effect = linted(f"{line} {word}", host).effect
+    assert len(effect.online) == 4
+    for cpus in (effect.isolated, effect.offloaded, effect.interrupts, effect.soft, effect.unbound):
+        assert cpus <= effect.online
+
+
+def test_planned_lines_have_no_finding() -> None:
+    captures = [*MACHINES.glob("qemu-*-4c*.txt"), *MACHINES.glob("field/[a-g]*.txt.gz")]
+    for path in captures:
+        root = open_root(str(path))
+        at = probe(root)
+        wanted = profile.load("lowlat", root)
+        try:
+            plan = planner.make_plan(at, at.kernel, wanted, Options())
+        except Refused:
+            continue
+        whole = LintedLine.of(plan.cmdline.text, at, at.kernel)
+        judged = judge(whole, {})
+        bad = [word for word in judged if word.verdict.bad or word.put is not None]
+        assert bad == [], path.name
+        assert list(missing(whole.boot_line)) == [], path.name

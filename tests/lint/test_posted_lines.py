@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Lines that people posted, on machines like theirs: the verdicts, and the cause that was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+import pytest
+
+from support.cli import lowlat
+from support.machines import CPU, machine, write_tree
+
+BOARD = Path(__file__).parents[1] / "machines/qemu-arm64-4c.txt"
+BUILT = """CONFIG_CPU_ISOLATION=y
+CONFIG_NO_HZ_FULL=y
+CONFIG_RCU_NOCB_CPU=y
+CONFIG_SOFTLOCKUP_DETECTOR=y
+CONFIG_HARDLOCKUP_DETECTOR=y
+CONFIG_HUGETLBFS=y
+CONFIG_X86_MCE=y
+CONFIG_X86_INTEL_PSTATE=y
+CONFIG_IOMMU_SUPPORT=y
+CONFIG_CPUMASK_OFFSTACK=y
+"""
+AMD = "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: Test CPU\nflags\t\t: fpu tsc lm\n"
+
+
+class Posted(NamedTuple):
+    """``says`` has words of the output for the cause that the poster, or the answer, named."""
+
+    source: str
+    line: str
+    verdicts: Mapping[str, str]
+    says: str
+    cpus: int = 8
+    threads: int = 1
+    release: str = "6.12.1-x"
+    config: str = BUILT
+    flags: str = "fpu tsc lm constant_tsc nonstop_tsc"
+    cpuinfo: Optional[str] = None
+    states: str = ""
+    driver: str = "intel_idle"
+
+
+POSTED = [
+    Posted(
+        "github.com/raspberrypi/linux/issues/4106",
+        "console=tty1 isolcpus=0",
+        {"isolcpus=0": "ignored"},
+        "must include one present CPU, using boot CPU:0",
+        cpus=0,
+    ),
+    Posted(
+        "github.com/vyos/vyos-build/pull/1045",
+        "isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3 nmi_watchdog=0 mce=off",
+        {"nohz_full=2-3": "ignored", "rcu_nocbs=2-3": "ignored", "nmi_watchdog=0": "effective"},
+        "built without CONFIG_NO_HZ_FULL",
+        cpus=4,
+        release="6.6.105-vyos",
+        config=BUILT.replace("NO_HZ_FULL=y", "NO_HZ_FULL=n").replace("NOCB_CPU=y", "NOCB_CPU=n"),
+    ),
+    Posted(
+        "github.com/ValveSoftware/SteamOS/issues/1243",
+        "amd_pstate=passive",
+        {"amd_pstate=passive": "ignored"},
+        "built without CONFIG_X86_AMD_PSTATE",
+        release="6.1.52-valve9-1-neptune-61",
+        cpuinfo=AMD,
+        driver="acpi_idle",
+    ),
+    Posted(
+        "github.com/xmrig/xmrig/issues/3076",
+        "quiet hugepagesz=1GB hugepages=6",
+        {"hugepagesz=1GB": "ignored", "hugepages=6": "ignored"},
+        "this processor has no pages of that size",
+        cpus=4,
+        release="5.17.9",
+    ),
+    Posted(
+        "github.com/starlingx/config/pull/2",
+        "isolcpus=6-35 rcu_nocbs=2-35 kthread_cpus=0-1 irqaffinity=0-1 nmi_watchdog=0 "
+        "nohz_full=2-35",
+        {
+            "nohz_full=2-35": "ignored",
+            "rcu_nocbs=2-35": "effective",
+            "nmi_watchdog=0": "effective",
+            "kthread_cpus=0-1": "ignored",
+        },
+        "have to list the same CPUs: the second",
+        cpus=36,
+        release="5.10.74-200.1810.tis.el7.x86_64",
+    ),
+    Posted(
+        "github.com/openshift-kni/performance-addon-operators/issues/288",
+        "nohz=on rcu_nocbs=2-7 tsc=nowatchdog isolcpus=managed_irq,2-7 systemd.cpu_affinity=0,1",
+        {
+            "isolcpus=managed_irq,2-7": "effective",
+            "tsc=nowatchdog": "effective",
+            "nohz=on": "redundant",
+        },
+        "no CPU is isolated from tasks",
+        release="4.18.0-193.14.3.rt13.67.el8_2.x86_64",
+        flags="fpu tsc lm constant_tsc nonstop_tsc tsc_adjust",
+    ),
+    Posted(
+        "github.com/suse-edge/suse-edge.github.io/pull/723",
+        "default_hugepagesz=1G hugepages=0 hugepages=40 hugepagesz=1G hugepagesz=2M "
+        "irqaffinity=0-1 isolcpus=domain,nohz,managed_irq,2-7 nohz_full=2-7 nosoftlockup "
+        "nowatchdog idle=poll rcupdate.rcu_expedited=1 rcupdate.rcu_normal_after_boot=1 "
+        "rcutree.kthread_prio=99",
+        {
+            "hugepages=0": "assumed",
+            "hugepages=40": "ignored",
+            "hugepagesz=1G": "ignored",
+            "idle=poll": "harmful",
+            "nowatchdog": "effective",
+            "nosoftlockup": "effective",
+            "rcupdate.rcu_expedited=1": "assumed",
+            "rcutree.kthread_prio=99": "unknown",
+        },
+        "a second count for the same size is ignored",
+        threads=2,
+        release="6.4.0-150600.10.17-rt",
+        config=f"{BUILT}CONFIG_PREEMPT_RT=y\nCONFIG_RCU_BOOST=y\n",
+        flags="fpu tsc lm pdpe1gb",
+    ),
+    Posted(
+        "docs.cloud-atlas.dev, amd_cpu_c-state",
+        "processor.max_cstate=1 intel_idle.max_cstate=0",
+        {"processor.max_cstate=1": "effective", "intel_idle.max_cstate=0": "ignored"},
+        "this is not an Intel processor",
+        cpuinfo=AMD,
+        driver="acpi_idle",
+    ),
+    Posted(
+        "utcc.utoronto.ca, KernelRcuNocbsMeaning",
+        "rcu_nocbs=0-7 processor.max_cstate=5",
+        {"rcu_nocbs=0-7": "effective", "processor.max_cstate=5": "redundant"},
+        "it bounds nothing here, where acpi_idle",
+        cpuinfo=AMD,
+        states="POLL C1 C2",
+        driver="acpi_idle",
+    ),
+    Posted(
+        "github.com/projectacrn/acrn-hypervisor, commit 81f9837e",
+        "maxcpus=2 nohpet console=hvc0 tsc=reliable noapic",
+        {"tsc=reliable": "assumed", "maxcpus=2": "effective", "noapic": "harmful"},
+        "this boot has CPU 0-1",
+        cpus=4,
+        release="6.1.80",
+        flags="fpu tsc lm hypervisor",
+    ),
+]
+
+
+def tree(posted: Posted, folder: Path) -> Path:
+    if not posted.cpus:
+        return BOARD
+    files = machine(
+        posted.cpus,
+        posted.threads,
+        posted.release,
+        posted.config,
+        posted.flags,
+        posted.cpuinfo,
+    )
+    files[f"{CPU}/cpuidle/current_driver"] = f"{posted.driver}\n"
+    for at, name in enumerate(posted.states.split()):
+        files[f"{CPU}/cpu0/cpuidle/state{at}/name"] = f"{name}\n"
+        files[f"{CPU}/cpu0/cpuidle/state{at}/latency"] = f"{at}\n"
+    return write_tree(folder, files)
+
+
+@pytest.mark.parametrize("posted", POSTED, ids=lambda posted: posted.release + posted.line[:12])
+def test_the_cause_is_found(posted: Posted, tmp_path: Path) -> None:
+    document = lowlat("lint", "--root", tree(posted, tmp_path), posted.line, "--json").json()
+    found = {word["word"]: word["verdict"] for word in document["words"]}
+    assert {word: found[word] for word in posted.verdicts} == posted.verdicts
+    told = [item["why"] for item in (*document["words"], *document["missing"])]
+    assert any(posted.says in why for why in told), told
