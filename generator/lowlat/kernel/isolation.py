@@ -18,7 +18,7 @@ _NONZERO = "PM_SLEEP_SMP_NONZERO_CPU"
 
 
 @dataclass(frozen=True)
-class Housekeeping:
+class Isolation:
     """The possible CPUs in each kind of isolation; ``tickless`` is without the boot CPU."""
 
     domain: CpuSet
@@ -35,7 +35,7 @@ class _Masks:
     tickless: CpuSet = CpuSet()
 
 
-def housekeeping(boot: Booting) -> Housekeeping:
+def housekeeping(boot: Booting) -> Isolation:
     """Read isolcpus= and nohz_full= in the order of the line: each is a call of
     housekeeping_setup() (kernel/sched/isolation.c)."""
     masks = _Masks()
@@ -44,7 +44,7 @@ def housekeeping(boot: Booting) -> Housekeeping:
         for word in words:
             _call(word, masks, boot)
     none = CpuSet()
-    return Housekeeping(
+    return Isolation(
         masks.kinds.get(_DOMAIN, none),
         masks.kinds.get(_MANAGED, none),
         _without_boot_cpu(masks.tickless, boot),
@@ -196,7 +196,7 @@ def interrupts(boot: Booting) -> CpuSet:
     return read.cpus | CpuSet.of([boot.cpu])
 
 
-def unbound(kept: Housekeeping, boot: Booting) -> CpuSet:
+def unbound(kept: Isolation, boot: Booting) -> CpuSet:
     """The CPUs of unbound work (kernel/workqueue.c, workqueue_init_early())."""
     allowed = boot.possible
     for isolated in (kept.noise, kept.domain):
