@@ -16,6 +16,7 @@ from lowlat.catalogue.entry import (
 from lowlat.catalogue.needs import PHYSICAL, X86
 from lowlat.host.kmsg import UNSTABLE_CLOCK
 from lowlat.kernel import facts
+from lowlat.kernel.clock import trusts_tsc
 
 
 def _trusted_tsc(target: Target) -> Optional[bool]:
@@ -29,9 +30,7 @@ _STAYS = "clock watchdog on the boot CPU"
 
 
 def _watchdog_off_already(target: Target) -> Optional[str]:
-    # check_system_tsc_reliable(), arch/x86/kernel/tsc.c; the oldest kernels allow 2 nodes.
-    flags = {"constant_tsc", "nonstop_tsc", "tsc_adjust"}
-    if flags <= target.machine.processor.flags and 1 <= len(target.machine.nodes) <= 2:
+    if trusts_tsc(target.kernel, target.machine):
         return "the kernel trusts this TSC (TSC_ADJUST) and runs no watchdog"
     if target.has(_STAYS):
         return f"from Linux {facts.bound(_STAYS)} on, the watchdog stays on the boot CPU"

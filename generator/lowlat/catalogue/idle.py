@@ -15,6 +15,7 @@ from lowlat.catalogue.entry import (
     Value,
 )
 from lowlat.catalogue.needs import ARM_ONLY, ISOLATION, OWNS_IDLE, PHYSICAL, X86, config
+from lowlat.kernel.idle import skips_first
 
 _CPU = "/sys/devices/system/cpu"
 _DRIVER = f"{_CPU}/cpuidle/current_driver"
@@ -43,14 +44,6 @@ def _idle_driver(name: str) -> Need:
         "assumed: idle driver not known",
         wants=f"the idle driver {name}",
     )
-
-
-def _skips_first(target: Target) -> bool:
-    """Whether the lightest sleep is number 2 in intel_idle's table, which also counts states that
-    are switched off. On Alder Lake and similar CPUs C1 is one of these: 1 would leave only polling,
-    even on SMT siblings (adl_cstates: C1E has 2 us; a C1E that is number 1 has 1 us)."""
-    lightest = target.machine.power.lightest_sleeps
-    return any(state.name == "C1E" and (state.latency_us or 0) > 1 for state in lightest)
 
 
 _FIRST_STATE = Need(
@@ -113,9 +106,10 @@ ENTRIES = (
         name="intel_idle.max_cstate",
         why="keeps CPUs in the shallowest idle state: a wake-up takes one or two microseconds",
         source="admin-guide/pm/intel_idle.rst",
-        # 0 does not mean C0: it hands over to acpi_idle.
+        # 0 does not mean C0: it hands over to acpi_idle. Where the table has a C1 that is switched
+        # off, 1 would leave only polling, even on SMT siblings.
         value="1",
-        instead=(("2", _skips_first),),
+        instead=(("2", lambda target: skips_first(target.machine)),),
         needs=(X86, OWNS_IDLE, _idle_driver("intel_idle"), _FIRST_STATE),
         cost="more power; less turbo headroom for busy cores",
         risk=Risk.POWER,

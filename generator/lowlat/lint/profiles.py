@@ -17,6 +17,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 class _ProfileCpus:
     isolated: str
     reserved: str
+    ovs: str = field(default="", metadata={"json": "ovsDpdk"})
     balanced: bool = field(default=True, metadata={"json": "balanceIsolated"})
 
 
@@ -45,7 +46,7 @@ def line_in(text: str, *, x86: bool) -> Optional[str]:
 def _operators(spec: _Spec, x86: bool) -> str:
     """The line that the Node Tuning Operator makes of a profile (openshift-node-performance),
     without huge pages, the frequency driver's mode and TuneD's own words."""
-    cpus = spec.cpu.isolated
+    cpus = ",".join(filter(None, (spec.cpu.isolated, spec.cpu.ovs)))
     flags = "managed_irq" if spec.cpu.balanced else "domain,managed_irq"
     words = [f"nohz=on rcu_nocbs={cpus} nohz_full={cpus} skew_tick=1 isolcpus={flags},{cpus}"]
     words += [f"systemd.cpu_affinity={spec.cpu.reserved}", *(["iommu=pt"] if x86 else [])]
