@@ -165,7 +165,7 @@ def _refusals(word: Word, boot: Booting) -> Iterator[str]:
     if f"/sys/module/{module}/parameters/{parameter}" in boot.kernel.features:
         return  # whatever the release says: distributions take features earlier
     for fact in (word.name, word.normal):
-        if fact in facts.FACTS and not boot.has(fact):
+        if fact in facts.FACTS and facts.has(fact, boot.kernel.release) is False:
             yield _dated(fact)
 
 
