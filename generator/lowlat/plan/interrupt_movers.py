@@ -15,7 +15,8 @@ from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import BanList, LinkFile
 from lowlat.model.plan import Plan
 
-_LIST = "IRQBALANCE_BANNED_CPULIST"
+#: From irqbalance 1.8 on (677b686e223c); the mask is read by all versions up to 1.9.5.
+_LIST, _MASK = "IRQBALANCE_BANNED_CPULIST", "IRQBALANCE_BANNED_CPUS"
 _PART = re.compile(r"\s*(\d{1,5})(?:-(\d{1,5}))?\s*", re.ASCII)
 
 
@@ -68,8 +69,9 @@ class InterruptMovers:
         effects += [f"moves none to CPU {kept}, which serve the system" if kept else ""]
         told = ", and ".join(filter(None, effects)) or "may move interrupts to any CPU"
         yield (
-            f"irqbalance {told}: {fault or self._reason()}; write {_LIST}={self.isolated} "
-            f"into {file} and restart irqbalance"
+            f"irqbalance {told}: {fault or self._reason()}; write {_LIST}={self.isolated} (before "
+            f"irqbalance 1.8: {_MASK}={self.isolated.mask()}), and no other ban, into {file} and "
+            "restart irqbalance"
         )
 
     def _reason(self) -> str:
