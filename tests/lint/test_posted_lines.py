@@ -12,6 +12,8 @@ import pytest
 from support.cli import lowlat
 from support.machines import CPU, machine, write_tree
 
+MACHINES = Path(__file__).parents[1] / "machines"
+
 BOARD = Path(__file__).parents[1] / "machines/qemu-arm64-4c.txt"
 BUILT = """CONFIG_CPU_ISOLATION=y
 CONFIG_NO_HZ_FULL=y
@@ -180,3 +182,12 @@ def test_the_cause_is_found(posted: Posted, tmp_path: Path) -> None:
     assert {word: found[word] for word in posted.verdicts} == posted.verdicts
     told = [item["why"] for item in (*document["words"], *document["missing"])]
     assert any(posted.says in why for why in told), told
+
+
+def test_a_word_that_keeps_cpus_off_is_not_spare_because_another_does() -> None:
+    capture = MACHINES / "field/meteor-155h.txt.gz"
+    line = "isolcpus=domain,managed_irq,1-9 nohz_full=1-9 nosmt=force maxcpus=4"
+    words = lowlat("lint", "--root", capture, line, "--json").json()["words"]
+    assert [(word["verdict"], word["why"]) for word in words[2:]] == [
+        ("effective", "this boot has CPU 0,2-4")
+    ] * 2

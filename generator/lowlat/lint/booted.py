@@ -74,9 +74,16 @@ class LintedLine:
     def without(self, places: frozenset[int]) -> Effect:
         """The effect of the line without the words at these indices."""
         if places not in self._known:
-            text = changed(self.text, dict.fromkeys(places, "")) if places else self.text
-            self._known[places] = read(text, self.kernel, self.machine)
+            line = self.put(dict.fromkeys(places, "")) if places else self
+            # Another word may bring other CPUs, and their cores.
+            limits = any(self._all[at].name in LIMITING for at in places)
+            machine = line.machine if limits else self.machine
+            self._known[places] = read(line.text, self.kernel, machine)
         return self._known[places]
+
+    @cached_property
+    def _all(self) -> tuple[Word, ...]:
+        return read_words(self.text)
 
     def put(self, words: Mapping[int, str]) -> LintedLine:
         """The line with other words at these indices, "" for none."""

@@ -32,7 +32,7 @@ from lowlat.catalogue.words import (
 )
 from lowlat.kernel import facts
 from lowlat.kernel.booting import End
-from lowlat.kernel.cpus import KEEPING_OFF
+from lowlat.kernel.cpus import KEEPING_OFF, LIMITING
 from lowlat.kernel.line import ReadBy, Word
 from lowlat.kernel.lists import isolcpus_flags
 from lowlat.kernel.settings import accepted
@@ -233,10 +233,16 @@ def _other_value(word: Word, entry: Tunable, line: LintedLine) -> Opinion:
     if word.name.endswith(".max_cstate") and idle.deepest is not None:
         why = f"CPUs may sleep up to idle state {idle.deepest} of {idle.driver}"
         return Opinion(WordVerdict.EFFECTIVE, why)
+    if word.name in LIMITING:
+        return Opinion(WordVerdict.EFFECTIVE, _brings(line))
     if entry.risk is not Risk.NONE:
         return Opinion(WordVerdict.UNKNOWN, _NOT_OURS)
     own = entry.parameter(entry.own_value(line.boot_line.target))
     return Opinion(WordVerdict.ASSUMED, f"lowlat would set {own}: {entry.why}")
+
+
+def _brings(line: LintedLine) -> str:
+    return f"this boot has CPU {line.effect.online}"
 
 
 def _why(entry: Tunable, line: LintedLine) -> str:
@@ -294,7 +300,7 @@ def _by_name(word: Word, line: LintedLine) -> Opinion:
         why = said or "a sysctl, no boot parameter"
         return Opinion(WordVerdict.IGNORED, why, f"sysctl.{word.normal}")
     if name in KEEPING_OFF and not said:
-        return Opinion(WordVerdict.EFFECTIVE, f"this boot has CPU {line.effect.online}")
+        return Opinion(WordVerdict.EFFECTIVE, _brings(line))
     if USER_SPACE.fullmatch(name) or (name in kernel_names() and not said):
         return Opinion(WordVerdict.UNKNOWN, _NOT_OURS)
     if said:
