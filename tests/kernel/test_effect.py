@@ -247,6 +247,8 @@ def test_what_is_not_known_is_assumed(host: Machine) -> None:
     found = booted(host, "nohz_full=2-7 isolcpus=2-7", "", "?")
     assert str(found.isolated) == "2-7"
     assert all("configuration not found" in fate.assumed for fate in found.fates)
+    gone = booted(host, "kvm.kvmclock_periodic_sync=0", "")
+    assert gone.settings and "release not known" in gone.fates[0].assumed
 
 
 NAMES = (

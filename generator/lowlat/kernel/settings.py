@@ -165,7 +165,10 @@ def _refusals(word: Word, boot: Booting) -> Iterator[str]:
     if f"/sys/module/{module}/parameters/{parameter}" in boot.kernel.features:
         return  # whatever the release says: distributions take features earlier
     for fact in (word.name, word.normal):
-        if fact in facts.FACTS and facts.has(fact, boot.kernel.release) is False:
+        known = facts.has(fact, boot.kernel.release) if fact in facts.FACTS else True
+        if known is None:
+            boot.note(word, assumed="assumed: kernel release not known")
+        elif not known:
             yield _dated(fact)
 
 

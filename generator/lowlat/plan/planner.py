@@ -283,8 +283,8 @@ def _warnings(
         )
     if "nohz_full" in names and machine.is_x86 and machine.clock.current in ("hpet", "acpi_pm"):
         yield (
-            f"the clock source is {machine.clock.current}, which is slow to read; if the TSC became "
-            "unstable after the kernel's start, which verify tells, the tick never stops"
+            f"the clock source is {machine.clock.current}, which is slow to read; if the TSC became"
+            " unstable after the kernel's start, which verify tells, the tick never stops"
         )
     yield from _movers(machine, parameters, target).warnings()
     for manager in ("tlp", "numad", "power-profiles-daemon", "tuned-ppd"):
