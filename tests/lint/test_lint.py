@@ -88,6 +88,9 @@ def fix_of(root: Path, line: str) -> list[Any]:
         ("iommu=pt", "redundant"),
         ("mitigations=auto", "redundant"),
         ("mitigations=off", "assumed"),
+        ("tsa=off", "assumed"),
+        ("irqpoll", "harmful"),
+        ("nohpet", "assumed"),
         ("selinux=0", "assumed"),
         ("nohlt", "ignored"),
         ("preempt=full", "effective"),
@@ -145,6 +148,16 @@ def test_a_word_alone(word: str, verdict: str, host: Path) -> None:
 )
 def test_words_that_were_judged_wrongly_once(word: str, verdict: str, host: Path) -> None:
     assert judged(host, word)[word] == verdict
+
+
+@pytest.mark.parametrize("release", ["6.12.1-x", "7.2.0-x"])
+def test_the_flag_nohz_of_isolcpus_stops_the_tick(release: str, tmp_path: Path) -> None:
+    root = reference.bare_metal(tmp_path, cpus=8, release=release)
+    whole = "isolcpus=nohz,domain,managed_irq,2-7 irqaffinity=0-1"
+    assert judged(root, whole)["missing"] == []
+    found = lowlat("lint", "--root", root, "isolcpus=nohz,2-7", "--json").json()
+    assert [word["verdict"] for word in found["words"]] == ["effective"]
+    assert found["missing"][0]["word"] == "isolcpus=nohz,managed_irq,domain,2-7"
 
 
 def test_a_kernel_newer_than_the_known_names(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from lowlat.kernel import facts
 from lowlat.kernel.booting import End
 from lowlat.kernel.effect import Effect
 from lowlat.kernel.idle import natural_driver
+from lowlat.kernel.lists import isolcpus_flags
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
 
@@ -190,8 +191,10 @@ def missing(line: BootLine) -> Iterator[tuple[str, str]]:
             "a flag that is named replaces domain, the default: no CPU is isolated from tasks",
         )
     if tickless - domains:
+        # What stops the tick has to stay in the list of flags.
+        nohz = "nohz," if "nohz," in isolcpus_flags(line.values.get("isolcpus", "")) else ""
         yield (
-            f"isolcpus=managed_irq,domain,{target.listed(both)}",
+            f"isolcpus={nohz}managed_irq,domain,{target.listed(both)}",
             "nohz_full alone leaves these CPUs to the scheduler: a second task on one of them "
             "restarts the tick",
         )
