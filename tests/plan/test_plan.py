@@ -639,3 +639,13 @@ def test_the_tick_of_the_kernel_that_is_planned_for_is_told(tmp_path: Path) -> N
     first = lowlat("plan", "--root", root, "--kernel", other).out.splitlines()[0]
     assert first.endswith(f"kernel {other}, HZ=1000")
     assert "6.12.107-test, HZ=250 (/boot/config" in lowlat("probe", "--root", root).out
+
+
+def test_the_text_says_which_value_is_of_which_file_and_what_an_offer_sets() -> None:
+    capture = Path(__file__).parents[1] / "machines/field/gold-6242-htoff.txt.gz"
+    text = " ".join(lowlat("plan", "--root", capture).out.split())
+    assert "fair_server.period = runtime 209715200, period 4194304000 " in text
+    assert "--enable psi sets psi=0; costs: " in text
+    assert "--enable fair_server sets 0; costs: " in text
+    # By the machine, or several: the reason tells.
+    assert "--enable pm_qos_resume_latency_us costs: " in text

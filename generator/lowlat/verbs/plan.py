@@ -14,7 +14,7 @@ from lowlat.catalogue import lookup
 from lowlat.draw.text import WIDE, shorten
 from lowlat.host.archive import open_root
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.model.plan import Plan, RoleReason
+from lowlat.model.plan import Plan, PlannedSetting, RoleReason
 from lowlat.runtime.kthreads import display_name
 from lowlat.verbs import chosen_plan, options
 from lowlat.verbs.chosen_plan import ChosenPlan
@@ -114,18 +114,36 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     line = f"  {plan.cmdline.text or '(nothing to add)'}"
     parameters = _items((parameter.name, parameter.why) for parameter in plan.parameters)
     yield from section("Kernel command line", (line, *parameters))
-    # A setting with several files is shown by its first one.
-    settings = reversed({setting.name: setting for setting in reversed(plan.runtime)}.values())
-    shown = list(
-        _items((f"{one.name} = {_listed(one.name, one.value)}", one.why) for one in settings)
-    )
+    shown = list(_items(_run_time(plan.runtime)))
     yield from section("Run-time settings", shown or ["  (nothing to set)"])
     skipped = ((skipped.name, skipped.why) for skipped in plan.skipped)
     yield from section("Left out", _by_reason(skipped))
-    offers = ((offer.enable, f"costs: {offer.cost}") for offer in plan.optional)
+    offers = ((offer.enable, f"{_sets(offer.name)}costs: {offer.cost}") for offer in plan.optional)
     yield from section("Optional, at your own risk", _by_reason(offers))
     yield ""
     yield from filled(_NEXT)
+
+
+def _run_time(settings: Iterable[PlannedSetting]) -> Iterator[tuple[str, str]]:
+    """Each setting with the value of its first file; files of other names have another meaning."""
+    named: dict[str, dict[str, PlannedSetting]] = {}
+    for one in settings:
+        named.setdefault(one.name, {}).setdefault(one.target.rpartition("/")[2], one)
+    for name, files in named.items():
+        rows = [*files.values()]
+        values = {_listed(name, one.value) for one in rows}
+        several = ", ".join(f"{file} {one.value}" for file, one in files.items())
+        yield f"{name} = {values.pop() if len(values) == 1 else several}", rows[0].why
+
+
+def _sets(name: str) -> str:
+    """What an entry sets, where its name does not tell; "" where that depends on the machine."""
+    entry = lookup(name)
+    values = {row.value for row in entry.rows} if entry.value is None else {entry.value}
+    value = values.pop()
+    if values or not value or "{" in value:
+        return ""
+    return f"sets {entry.parameter(value) if entry.at_boot else value}; "
 
 
 def _cpus(reason: RoleReason) -> str:
