@@ -115,7 +115,9 @@ def test_the_planned_line_is_right_on_the_machine_as_it_boots_it(tmp_path: Path)
         if name in STEPS:
             copy = switched(name, path, CpuSet.parse_list(cpus["online"]), line, tmp_path / name)
             again = planned(copy)["cpus"]
-            assert {key: again[key] for key in ROLES} == {key: cpus[key] for key in ROLES}, name
+            same = {key: again[key] for key in ROLES} == {key: cpus[key] for key in ROLES}
+            # Seen online, a CPU may be isolated again.
+            assert same or "may stay so" in str(cpus["reasons"]), name
             path = copy
         assert bad(path, line) == [], name
 
@@ -131,7 +133,7 @@ def test_cpus_that_are_offline_now_are_reckoned_with() -> None:
     assert "(CPU 0 boots the system)" in lowlat("probe", "--root", E5).out
     cpus = planned(FIELD / "epyc-7742-32n-off255.txt.gz")["cpus"]
     isolated = CpuSet.parse_list(cpus["isolated"])
-    assert (127 in isolated) is (255 in isolated)
+    assert not isolated & CpuSet.of((127, 255)), "255 may stay off: its firmware may lack x2APIC"
     assert cpus["offline"] == ""
 
 

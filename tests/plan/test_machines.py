@@ -86,7 +86,7 @@ def test_this_machine_and_its_capture_have_the_same_plan(tmp_path: Path) -> None
 SHOWN = {
     "qemu-x86-4s1c": "1-3",
     "qemu-x86-2s2d2c2t-4n": "4-7,12-15",
-    "qemu-x86-1s8c2t-offline": "2-15",
+    "qemu-x86-1s8c2t-offline": "2-11,14-15",  # 13 is offline, and may stay so
     "qemu-x86-2s4c-3n-memory-only": "1-3,5-7",
     "qemu-x86-8c-isolated": "2-7",
     "qemu-arm64-2s2l4c-2n": "1-7,9-15",

@@ -48,7 +48,8 @@ LOWLATENCY_KERNEL = "/etc/default/grub.d/99-lowlatency.cfg"
 @dataclass(frozen=True)
 class Cpus:
     """The kernel's CPU sets. ``boot`` is the boot CPU: 0 if online, else the lowest.
-    ``siblings_known``: the kernel reports which CPUs share a core."""
+    ``siblings_known``: the kernel reports which CPUs share a core. ``returning``, in a machine as a
+    boot makes it: the online ones that are offline before that boot."""
 
     online: CpuSet
     offline: CpuSet
@@ -57,6 +58,7 @@ class Cpus:
     isolated: Optional[CpuSet] = None
     nohz_full: Optional[CpuSet] = None
     siblings_known: bool = True
+    returning: CpuSet = field(default_factory=CpuSet)
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ class Housekeeping:
         self._taken = Counter[int]()
         self._take(terms.machine.core_of(terms.machine.cpus.boot), Why(""))
         self._take_excluded()
+        self._take_returning()
         for place in range(len(regions)):
             self._fill(place)
         if terms.cores is None:
@@ -109,6 +110,17 @@ class Housekeeping:
                 self._take(core, Why(f"not of {near.place}, where {near.device.address} is"))
             elif any(core.cpus.ids <= cpus for cpus in serving):
                 self._take(core, least)
+
+    def _take_returning(self) -> None:
+        """Take the cores of which some CPUs are offline now, if they are few. Firmware may keep
+        such a CPU off at every boot: without x2APIC no CPU with APIC id 255 starts."""
+        returning = self._machine.cpus.returning.ids
+        free = self._free(self._machine.cores)
+        cores = [core for core in free if core.cpus.ids & returning and core.cpus.ids - returning]
+        if 8 * len(cores) <= len(self._machine.cores):
+            for core in cores:
+                off = CpuSet.of(core.cpus.ids & returning)
+                self._take(core, Why(f"CPU {off} of this core is offline now, and may stay so"))
 
     def _fill(self, place: int) -> None:
         """Take housekeeping cores of a region until it has as many as it needs."""
