@@ -14,12 +14,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lowlat.host.archive import open_root
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
+from lowlat.plan import current
+from lowlat.probe import probe
 from lowlat.verbs import VERBS
 from support import needs
 from support.cli import Answer, lowlat, lowlat_process
 from support.machines import CONFIG, CPU, machine, write_tree
+
+FIELD = Path(__file__).parents[1] / "machines" / "field"
 
 RELEASE = "6.12.107-test"
 FEW = settings(max_examples=max(settings().max_examples // 12, 2))
@@ -265,3 +270,35 @@ def test_a_program_on_cpus_that_others_use_too_is_told_of() -> None:
     answer = lowlat_process("run", "--", "true")
     assert (answer.status, answer.out) == (0, "")
     assert "not isolated in this boot, other tasks run there too" in answer.err
+
+
+# ------------------------------------------------ CPUs that are offline only now
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["e5-2660-oddeven-off0", "epyc-7742-32n-off255", "power8-lpar-smt4"],
+)
+def test_every_verb_names_the_cpus_of_the_planned_boot(name: str, tmp_path: Path) -> None:
+    root = FIELD / f"{name}.txt.gz"
+    planned = lowlat("plan", "--root", root, "--json")
+    if planned.status == 2:
+        assert lowlat("cpus", "isolated", "--root", root).refused() == planned.refused()
+        return
+    cpus = planned.json()["cpus"]
+    for which in ("isolated", "housekeeping"):
+        for profile in ((), ("--profile", "lowlat")):
+            assert lowlat("cpus", which, "--root", root, *profile).out.strip() == cpus[which]
+    now = probe(open_root(str(root))).cpus.online
+    place = lowlat("run", "--root", root, "--dry-run", "--", "true").out
+    assert f"run on CPU {CpuSet.parse_list(cpus['isolated']) & now} (" in place
+    lowlat("render", "--root", root, "--out", tmp_path / "files")
+    assert f"domain,{cpus['isolated']} " in (tmp_path / "files/etc/lowlat/cmdline").read_text()
+
+
+def test_run_time_settings_are_those_of_the_plan_that_can_be_set_now() -> None:
+    root = FIELD / "epyc-7742-32n-off255.txt.gz"
+    planned = current.plan("lowlat", open_root(str(root)))
+    made = current.settings("lowlat", open_root(str(root)))
+    assert planned.isolated - made.isolated == CpuSet.of([255])
+    assert planned.housekeeping == made.housekeeping

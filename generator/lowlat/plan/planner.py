@@ -33,8 +33,9 @@ ALREADY = "the running command line already has"
 class Options:
     """The user's options for a plan besides the profile, the same for every verb that makes one.
 
-    ``as_booted`` plans run-time settings for the running boot, with the CPUs that are online now: a
-    boot parameter replaces a run-time setting only if the running command line has it.
+    ``as_booted`` plans run-time settings for the running boot, of CPUs that are online now: a boot
+    parameter replaces a run-time setting only if the running command line has it. It chooses no
+    CPUs: the caller names those of the boot or of its plan, except in a container.
     """
 
     request: CpuRequest = CpuRequest()

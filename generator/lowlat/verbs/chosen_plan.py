@@ -92,7 +92,7 @@ def repeated(choice: PlanChoice, root: Root) -> PlanChoice:
 
 def here(root: Root, name: Optional[str] = None) -> Plan:
     """The plan of a verb without other options of a plan: of the named profile, else the applied
-    one, else the default profile's for this boot. Raises Refused as current.plan() does."""
+    one, else the default profile's. Raises Refused as current.plan() does."""
     if name is not None:
         return current.plan(name, root)
     return applied(root) or current.plan(profile.DEFAULT, root)

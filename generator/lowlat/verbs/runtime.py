@@ -78,7 +78,7 @@ def _plan(args: RuntimeArguments, root: Root) -> Plan:
     if used is not None and args.profile in (None, used.profile):
         return used
     if args.profile:
-        return current.plan(args.profile, root)
+        return current.settings(args.profile, root)
     return store.read_here(args.plan, root)
 
 

@@ -16,6 +16,7 @@ from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
 from lowlat.measure.follow import CpuSecond, Occupants, Second, parse_line
 from lowlat.model.cpuset import CpuSet
+from lowlat.plan import current, profile
 from lowlat.verbs import chosen_plan
 
 #: The harness's longest duration.
@@ -150,7 +151,8 @@ def _sources(second: Second, cpu: CpuSecond, lines: int, useless: frozenset[str]
 def _useless() -> frozenset[str]:
     """Settings that are no remedy: this kernel or machine cannot have them, or already has."""
     try:
-        plan = chosen_plan.here(Root())
+        root = Root()
+        plan = chosen_plan.applied(root) or current.settings(profile.DEFAULT, root)
     except Refused:
         return frozenset()
     return frozenset(skipped.name for skipped in plan.skipped)

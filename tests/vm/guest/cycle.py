@@ -70,7 +70,7 @@ def lowlat_gen(*words: str) -> tuple[int, str]:
 
 def planned(profile: str) -> list[Row]:
     """The run-time settings of the profile in this boot, which lacks its boot parameters."""
-    document: Any = current.plan(profile, Root()).to_json()
+    document: Any = current.settings(profile, Root()).to_json()
     rows: list[Row] = document["runtime"]
     return rows
 
