@@ -241,6 +241,18 @@ def test_a_desktop_keeps_every_core_and_may_give_up_one(name: str) -> None:
     assert cpus["isolated"] == str(machine(name).core_of(best).cpus)
 
 
+def test_cpus_without_memory_come_last_and_one_node_is_filled_first() -> None:
+    name = "tr-3960x-nps4"  # nodes 0 and 3 have no memory; numactl/numactl#165
+    bare = CpuSet.of(c for n in machine(name).nodes if n.memory_kib == 0 for c in n.cpus)
+    order = first_threads(machine(name), planned(name)[0])
+    assert [cpu in bare for cpu in order] == sorted(cpu in bare for cpu in order)
+    asked = planned(name, CpuRequest(isolate_cores=1))[0].isolated
+    assert bare and asked and not asked & bare
+    name = "epyc-7742-oddeven"  # CPUs are numbered round robin over the nodes
+    first = first_threads(machine(name), planned(name)[0])[:8]
+    assert any({*first} <= node.cpus.ids for node in machine(name).nodes)
+
+
 def test_the_best_cores_are_isolated_as_many_as_asked() -> None:
     def plan(name: str, *options: object) -> str:
         answer = lowlat("plan", "--root", CAPTURES[name], "--json", *options).json()

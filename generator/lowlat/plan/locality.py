@@ -74,6 +74,16 @@ def find_device(machine: Machine, wanted: str) -> Device:
     raise Refused(f"--for-device {wanted[:64]}: there is no such device", hint=hint)
 
 
+def busiest_nodes(machine: Machine) -> list[Node]:
+    """The nodes by the interrupts of their network and storage devices, the most first."""
+    counts = {interrupt.number: interrupt.count for interrupt in machine.interrupts}
+    came = Counter[Optional[int]]()
+    for device in machine.devices:
+        if device.kind in _BUSY_KINDS:
+            came[device.node] += sum(counts.get(number, 0) for number in device.interrupts)
+    return sorted(machine.nodes, key=lambda node: (-came[node.id], node.id))
+
+
 class BusyDevices:
     """Where network and storage devices interrupt. Made once for a machine: to ask each device
     about each core would cost time quadratic in the CPUs."""

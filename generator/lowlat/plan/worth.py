@@ -10,7 +10,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import CoreType, Machine
 from lowlat.model.plan import RoleReason
 from lowlat.plan.caches import levels
-from lowlat.plan.locality import Near
+from lowlat.plan.locality import Near, busiest_nodes
 
 
 def ranks(machine: Machine) -> Mapping[int, int]:
@@ -30,17 +30,23 @@ def serving_types(machine: Machine) -> tuple[CoreType, ...]:
 
 def preferred(machine: Machine, isolated: CpuSet, near: Optional[Near] = None) -> tuple[int, ...]:
     """The isolated CPUs in the order in which threads get them: one CPU of each core first; among
-    these the most capable, then those that share the fewest levels of cache with the system, the
-    innermost counting most, then those of the device's own place, then the lowest."""
+    these the most capable, then those with memory on their node, then those that share the fewest
+    levels of cache with the system, the innermost counting most, then those of the device's own
+    place, then node by node, that of the busiest devices first, then the lowest."""
     rank = ranks(machine)
     system = machine.cpus.online - isolated
     shared = [level.beside(system).ids for level in levels(machine)]
     place = near.device.cpus.ids if near and near.device.cpus else isolated.ids
     turn = {cpu: n for core in machine.cores for n, cpu in enumerate(core.cpus & isolated)}
 
-    def key(cpu: int) -> tuple[int, int, tuple[bool, ...], bool, int]:
+    bare = {cpu for node in machine.nodes if node.memory_kib == 0 for cpu in node.cpus.ids}
+    nodes = enumerate(busiest_nodes(machine))
+    node = {cpu: number for number, one in nodes for cpu in one.cpus.ids}
+
+    def key(cpu: int) -> tuple[int, int, bool, tuple[bool, ...], bool, int, int]:
         beside = tuple(cpu in cpus for cpus in shared)
-        return turn[cpu], rank.get(cpu, 0), beside, cpu not in place, cpu
+        worth = turn[cpu], rank.get(cpu, 0), cpu in bare, beside
+        return (*worth, cpu not in place, node.get(cpu, 0), cpu)
 
     return tuple(sorted(turn.keys() & isolated.ids, key=key))
 
