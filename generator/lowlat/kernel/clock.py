@@ -51,13 +51,17 @@ def timekeeping(boot: Booting) -> Timekeeping:
 
 def trusts_tsc(kernel: Kernel, machine: Machine) -> bool:
     """Whether the kernel trusts this TSC by itself and runs no watchdog
-    (check_system_tsc_reliable(); up to 6.17 nodes count, of which it allows two or four)."""
+    (check_system_tsc_reliable()): with TSC_ADJUST, on at most four packages; older kernels allow
+    four nodes, or two."""
     flags, release = machine.processor.flags, kernel.release
     if "tsc_reliable" in flags:
         return True
-    most = 4 if facts.has("four nodes without a watchdog", release) else 2
+    packages = {core.package for core in machine.cores}
+    by_package = facts.has("packages decide on the watchdog", release) and None not in packages
+    parts = len(packages) if by_package else len(machine.nodes)
+    most = 4 if by_package or facts.has("four nodes without a watchdog", release) else 2
     known = facts.has("a watchdog less by TSC_ADJUST", release) is not False
-    return known and _INVARIANT | {"tsc_adjust"} <= flags and 1 <= len(machine.nodes) <= most
+    return known and _INVARIANT | {"tsc_adjust"} <= flags and 1 <= parts <= most
 
 
 def _source(boot: Booting, available: tuple[str, ...]) -> Optional[str]:

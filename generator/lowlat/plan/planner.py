@@ -98,7 +98,7 @@ def make_plan(
         ),
     )
     line_fit.check(machine, kernel, result)
-    if not options.as_booted:
+    if not options.as_booted and machine.cmdline is not None:
         read_back.check(machine, result)
     return result
 
