@@ -336,6 +336,18 @@ def test_an_option_that_is_not_built_in_is_ignored(tmp_path: Path) -> None:
         assert judged(root, word)[word] == "ignored"
 
 
+def test_a_dropped_list_is_mended_not_only_left_out(host: Path, tmp_path: Path) -> None:
+    assert fix_of(host, "isolcpus=managed_irq,domain,6-9") == ["isolcpus=managed_irq,domain,6-7"]
+    assert fix_of(host, "nohz_full=2–7") == [None]
+    old = reference.bare_metal(tmp_path / "old", cpus=8, release="5.10.0-x")
+    assert fix_of(old, "isolcpus=2-7 nohz_full=4-7")[1] == "nohz_full=2-7"
+    bare = write_tree(tmp_path / "bare", machine(8, config="CONFIG_CPU_ISOLATION=y\n"))
+    assert fix_of(bare, "nohz_full=2-7") == ["leave it out"]
+    assert fix_of(bare, "isolcpus=nohz,domain,2-7") == ["isolcpus=domain,2-7"]
+    answer = lowlat("lint", "--root", bare, "isolcpus=nohz,domain,2-7 quiet", "--json").json()
+    assert answer["mended"] == "isolcpus=domain,2-7 quiet"
+
+
 def test_without_a_configuration_it_is_assumed(tmp_path: Path) -> None:
     root = write_tree(tmp_path, machine(8, config=None))
     assert judged(root, "nohz_full=2-7")["nohz_full=2-7"] == "assumed"

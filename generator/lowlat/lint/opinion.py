@@ -7,6 +7,7 @@ from typing import NamedTuple, Optional
 from lowlat.catalogue.words import WordVerdict
 
 DELETE = "leave it out"
+TWICE = "the line has it twice"
 
 _ONE_WORD = re.compile(r"[\w.-]+(?:=\S*)?")
 

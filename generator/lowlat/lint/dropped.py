@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The opinion of a word that the kernel drops, does not read, or takes another for."""
+
+import difflib
+import re
+from typing import Optional
+
+from lowlat.catalogue import BY_NAME
+from lowlat.catalogue.names import NEVER, kernel_names
+from lowlat.catalogue.words import CPU_LISTS, MEANT, WordVerdict
+from lowlat.kernel.booting import End
+from lowlat.kernel.line import ReadBy, Word
+from lowlat.kernel.lists import isolcpus_flags
+from lowlat.kernel.settings import accepted
+from lowlat.lint.booted import LintedLine
+from lowlat.lint.opinion import DELETE, TWICE, Opinion
+from lowlat.lint.reason import UNSET, by_name, entry_of
+from lowlat.lint.redundancy import repeated
+from lowlat.model.cpuset import CpuSet, CpuSetError
+
+
+def not_taken(word: Word, line: LintedLine) -> Opinion:
+    """The opinion of a word whose fate is another than to be taken."""
+    fate = line.fate(word)
+    if fate.end is End.NOT_READ:
+        known = word.name in kernel_names() or word.name in BY_NAME
+        if word.reader is ReadBy.INIT:
+            verdict = WordVerdict.IGNORED if known else WordVerdict.UNKNOWN
+            return Opinion(verdict, fate.why, "before the --" if known else None)
+        return Opinion(WordVerdict.IGNORED, fate.why)
+    if repeated(word, line):
+        unknown = entry_of(word) is None and by_name(word, line)
+        twice = Opinion(WordVerdict.REDUNDANT, TWICE, DELETE)
+        return unknown if unknown and unknown.verdict is WordVerdict.IGNORED else twice
+    if fate.by is not None:
+        why = f"{fate.why}: {line.effect.words[fate.by].text[:40]}"
+        return Opinion(WordVerdict.CONTRADICTORY, why, DELETE)
+    if fate.end is End.DROPPED and fate.assumed and "not found" in fate.assumed:
+        return Opinion(WordVerdict.ASSUMED, f"{fate.why}; {fate.assumed}")
+    values = accepted(word.name)
+    taken = values is None or re.fullmatch(values, word.value, re.DOTALL)
+    said = None if taken else UNSET.get(word.normal)
+    fix = _listed(word, line) if word.name in CPU_LISTS else _meant(word) or DELETE
+    return Opinion(WordVerdict.IGNORED, said or fate.why, fix)
+
+
+def _listed(word: Word, line: LintedLine) -> Optional[str]:
+    """The list of a dropped word, of the CPUs that there are; None if it is no list."""
+    effect = line.effect
+    flags = isolcpus_flags(word.value) if word.name == "isolcpus" else ""
+    try:
+        cpus = CpuSet.parse_list(word.value[len(flags) :], last=max(effect.online))
+    except CpuSetError:
+        return None
+    if line.boot_line.built("NO_HZ_FULL") is False:
+        flags = flags.replace("nohz,", "")
+    elif word.name == "nohz_full":
+        cpus = effect.unbalanced or cpus  # a second list that the kernel may want to be the same
+    plain = f"{flags}{cpus & effect.online}"
+    return f"{word.name}={plain}" if plain not in ("", flags, word.value) else DELETE
+
+
+def _meant(word: Word) -> Optional[str]:
+    """The word that was probably meant by one whose value no kernel accepts."""
+    values = accepted(word.name)
+    if values == "" and word.value:
+        return word.name
+    if word.normal in MEANT or values is None or re.fullmatch(values, word.value, re.DOTALL):
+        return MEANT.get(word.normal)
+    choices = [part for part in re.split(r"\W+", values) if len(part) > 1]
+    near = next(iter(difflib.get_close_matches(word.value[:40], choices, n=1)), None)
+    return f"{word.name}={near}" if near and word.normal not in NEVER else None
