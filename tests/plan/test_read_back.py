@@ -21,19 +21,20 @@ ABOUT = ("this is a container", "comes back with this boot", "has one core onlin
 
 
 def test_every_plan_is_read_back_as_it_says() -> None:
+    """Every profile on a third of the captures, by turns."""
     found = []
-    captures = [*MACHINES.glob("*.txt"), *MACHINES.glob("field/*.txt.gz")]
-    for path in captures:
-        if ".refused" not in path.name:
-            root = open_root(str(path))
-            at = probe(root)
-            for name in PROFILES:
-                try:
-                    planner.make_plan(at, at.kernel, profile.load(name, root), Options())
-                except Refused as error:
-                    found.append((path.name, name, error.message))
-    assert [one for one in found if not any(about in one[2] for about in ABOUT)] == []
+    captures = sorted([*MACHINES.glob("*.txt"), *MACHINES.glob("field/*.txt.gz")])
+    captures = [path for path in captures if ".refused" not in path.name]
     assert len(captures) > 40
+    for turn, path in enumerate(captures):
+        root = open_root(str(path))
+        at = probe(root)
+        for name in PROFILES[turn % 3 :: 3]:
+            try:
+                planner.make_plan(at, at.kernel, profile.load(name, root), Options())
+            except Refused as error:
+                found.append((path.name, name, error.message))
+    assert [one for one in found if not any(about in one[2] for about in ABOUT)] == []
 
 
 def test_a_stock_word_that_makes_the_kernel_drop_ours_is_named(tmp_path: Path) -> None:
