@@ -272,6 +272,16 @@ def test_the_best_cores_are_isolated_as_many_as_asked() -> None:
     assert plan("epyc-8434p-8n", *device) == "30-33,78-81"
 
 
+@pytest.mark.parametrize("name", ["sierra-forest-288", "epyc-8434p-8n", "n305"])
+def test_the_best_core_has_the_warnings_and_reasons_of_its_list(name: str) -> None:
+    best, told = planned(name, CpuRequest(isolate_cores=1))
+    _, asked = planned(name, CpuRequest(isolate=str(best.isolated)))
+    assert [w for w in asked if "shared by" in w] == [w for w in told if "shared by" in w] != []
+    shared = {found for why in isolated_whys(best).values() for found in re.findall("an L.", why)}
+    whys = [one.why for one in best.reasons if "so that no isolated" in one.why]
+    assert shared and not [why for why in whys if shared & {*re.findall("an L.", why)}]
+
+
 def test_both_ways_to_keep_housekeeping_cores_are_counted_and_can_be_chosen() -> None:
     def plan(name: str, *options: str) -> tuple[str, str]:
         cpus = lowlat("plan", "--root", CAPTURES[name], "--json", *options).json()["cpus"]

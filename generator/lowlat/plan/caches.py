@@ -2,6 +2,7 @@
 """Which CPUs share a cache, level by level, and which caches a split leaves clean."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lowlat.model.cpuset import CpuSet
@@ -54,6 +55,21 @@ def _clusters(machine: Machine) -> tuple[Level, ...]:
     groups = tuple(map(CpuSet.of, found.values()))
     shared = tuple(group for group in groups if _of_several_cores(machine, group))
     return (Level("cluster", shared, known=False),) if shared and len(groups) > 1 else ()
+
+
+def split_caches(machine: Machine, isolated: CpuSet) -> Iterator[str]:
+    """A warning for each level at which the isolated CPUs share some of several groups with the
+    system."""
+    kept = machine.cpus.online - isolated
+    for level in levels(machine):
+        groups = [cpus for cpus in level.groups if cpus & isolated and cpus & kept]
+        cpus = CpuSet.of(cpu for group in groups for cpu in group.ids)
+        what = f"{len(groups)} {level.name}s are" if len(groups) > 1 else f"{level.one} is"
+        if groups and len(level.groups) > 1:
+            yield (
+                f"{what} shared by isolated CPU {cpus & isolated} and housekeeping CPU "
+                f"{cpus & kept}"
+            )
 
 
 @dataclass(frozen=True)

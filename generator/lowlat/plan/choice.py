@@ -10,7 +10,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
 from lowlat.model.plan import RoleReason
 from lowlat.plan import worth
-from lowlat.plan.caches import clean_caches
+from lowlat.plan.caches import clean_caches, split_caches
 from lowlat.plan.cpu_request import NODE, PACKAGE, CpuRequest
 from lowlat.plan.housekeeping import Housekeeping, Terms
 from lowlat.plan.locality import Near, near_device
@@ -44,9 +44,10 @@ def choose(machine: Machine, request: CpuRequest) -> Choice:
     if request.isolate_cores is not None:
         best = _best(machine, isolated, near, request.isolate_cores)
         isolated, rest, note = best, isolated - best, ""
+        warnings = (*warnings, *split_caches(machine, isolated))
     why = _why_isolated(kept, isolated)
     told = (
-        *kept.reasons(),
+        *kept.reasons(isolated),
         RoleReason(rest, "housekeeping", f"not of the {request.isolate_cores} best cores"),
         *worth.shares_told(machine, isolated, why, note),
     )

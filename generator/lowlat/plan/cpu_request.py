@@ -13,7 +13,7 @@ from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Machine
 from lowlat.model.plan import ROLES
-from lowlat.plan.caches import levels
+from lowlat.plan.caches import split_caches
 
 #: Stands in place of a list: isolate nothing, so every CPU stays with the system.
 NONE = "none"
@@ -196,12 +196,4 @@ def _warnings(machine: Machine, isolated: CpuSet, kept: CpuSet) -> Iterator[str]
     if emptied:
         nodes = f"nodes {CpuSet.of(emptied)} have" if len(emptied) > 1 else f"node {emptied[0]} has"
         yield f"NUMA {nodes} no housekeeping CPU left: kernel work there runs on another node"
-    for level in levels(machine):
-        groups = [cpus for cpus in level.groups if cpus & isolated and cpus & kept]
-        cpus = CpuSet.of(cpu for group in groups for cpu in group.ids)
-        what = f"{len(groups)} {level.name}s are" if len(groups) > 1 else f"{level.one} is"
-        if groups and len(level.groups) > 1:
-            yield (
-                f"{what} shared by isolated CPU {cpus & isolated} and housekeeping CPU "
-                f"{cpus & kept}"
-            )
+    yield from split_caches(machine, isolated)

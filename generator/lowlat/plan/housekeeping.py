@@ -17,6 +17,7 @@ from lowlat.model.machine import Core, CoreType, Machine
 from lowlat.model.plan import RoleReason
 from lowlat.plan import reasons
 from lowlat.plan.borders import Borders, Key
+from lowlat.plan.caches import Level
 from lowlat.plan.locality import BusyDevices, Near
 from lowlat.plan.reasons import Why
 from lowlat.plan.regions import Region
@@ -48,6 +49,7 @@ class Housekeeping:
         self._machine = terms.machine
         self._most = most
         self._why: dict[int, Why] = {}
+        self._completed: dict[str, Level] = {}
         self._threads = 0
         self._borders = Borders(terms.machine)
         self._rank = ranks(terms.machine)
@@ -84,15 +86,22 @@ class Housekeeping:
         cores = map(self._machine.core_of, self._why)
         return CpuSet.of(cpu for core in cores for cpu in core.cpus.ids)
 
-    def reasons(self) -> Iterator[RoleReason]:
+    def reasons(self, isolated: CpuSet) -> Iterator[RoleReason]:
+        """Why each core is kept, where these CPUs are isolated of the others."""
         boot = self._machine.cpus.boot
         yield RoleReason(CpuSet.of([boot]), "housekeeping", "boots the system")
         same = f"same core as CPU {boot}, which boots the system"
         found = (
-            (self._machine.core_of(first).cpus - CpuSet.of([boot]), why if why.text else Why(same))
+            (self._machine.core_of(first).cpus - CpuSet.of([boot]), self._true(why, isolated, same))
             for first, why in self._why.items()
         )
         yield from reasons.housekeeping(found, named=len(self._machine.nodes) > 1)
+
+    def _true(self, why: Why, isolated: CpuSet, same: str) -> Why:
+        level = self._completed.get(why.text)
+        if level is not None and level.beside(self._machine.cpus.online - isolated) & isolated:
+            return Why(f"the rest of {level.one} that the system uses", why.step)
+        return why if why.text else Why(same)
 
     def _take(self, core: Core, why: Why) -> None:
         first = core.cpus.first
@@ -165,6 +174,7 @@ class Housekeeping:
             if level.known and len(rest) <= left and self._leaves_half(rest):
                 left -= len(rest)
                 why = Why(f"so that no isolated CPU shares {level.one} with the system", 3)
+                self._completed[why.text] = level
                 for core in rest:
                     self._take(core, why)
 
