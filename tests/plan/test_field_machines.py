@@ -282,6 +282,17 @@ def test_the_best_core_has_the_warnings_and_reasons_of_its_list(name: str) -> No
     assert shared and not [why for why in whys if shared & {*re.findall("an L.", why)}]
 
 
+def test_a_plan_of_a_capture_names_the_core_the_interface_and_the_machine() -> None:
+    said = " ".join(lowlat("plan", "--root", CAPTURES["gold-6242-htoff"]).out.split())
+    device = next(
+        one for one in machine("gold-6242-htoff").devices if one.address == "0000:18:00.0"
+    )
+    assert f"a second core for interrupts such as those of {device.names[0]}" in said
+    for options in ((), ("--brief",)):
+        out = lowlat("plan", "--root", CAPTURES["gold-6242-htoff"], *options).out.strip()
+        assert out.endswith("Next: on that machine, 'lowlat-gen apply' adds a boot entry to try.")
+
+
 def test_both_ways_to_keep_housekeeping_cores_are_counted_and_can_be_chosen() -> None:
     def plan(name: str, *options: str) -> tuple[str, str]:
         cpus = lowlat("plan", "--root", CAPTURES[name], "--json", *options).json()["cpus"]

@@ -149,20 +149,21 @@ class Housekeeping:
         for place, region in enumerate(self.regions):
             device = self._busy.on(region)
             if device is not None and self._threads_in(place) < 2:
-                why = f"a second thread for interrupts such as those of {device.address}"
-                self._add_thread(place, why)
+                name = (device.names or (device.address,))[0]
+                self._add_thread(place, f"for interrupts such as those of {name}")
         for place in range(len(self.regions)):
             if self._threads < 2:
-                self._add_thread(place, "a second thread for the system")
+                self._add_thread(place, "for the system")
 
     def _threads_in(self, place: int) -> int:
         taken = (core for core in self._cores[place] if core.cpus.first in self._why)
         return sum(len(core.cpus & self.regions[place].cpus) for core in taken)
 
-    def _add_thread(self, place: int, why: str) -> None:
+    def _add_thread(self, place: int, use: str) -> None:
         free = [core for core in self._free(self._cores[place]) if self._leaves_half([core])]
         for core in self._in_order(free)[:1]:
-            self._take(core, Why(why, 2))
+            what = "thread" if len(core.cpus) > 1 else "core"
+            self._take(core, Why(f"a second {what} {use}", 2))
 
     def _complete_caches(self) -> None:
         """Give the system the rest of each cache that it already uses, the innermost level first,

@@ -12,7 +12,8 @@ from lowlat.base.errors import Refused
 from lowlat.base.terminal import bold, filled, item, section
 from lowlat.catalogue import lookup
 from lowlat.draw.text import WIDE, shorten
-from lowlat.host.archive import open_root
+from lowlat.host.archive import Archive, open_root
+from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.plan import Plan, PlannedSetting, RoleReason
 from lowlat.runtime.kthreads import display_name
@@ -31,6 +32,8 @@ _SHORT = 40
 _MOST_WARNINGS = 3
 
 _NEXT = "Next: 'rehearse' boots the plan in a virtual machine, 'apply' adds a boot entry to try."
+
+_NEXT_THERE = "Next: on that machine, 'lowlat-gen apply' adds a boot entry to try."
 
 
 @dataclass(frozen=True)
@@ -59,11 +62,13 @@ def main(args: PlanArguments) -> int:
         lines = chain(_opening(title, chosen), _warnings(plan), describe_diff(found))
         options.show(args.json, found.to_json, lines)
     elif args.brief:
-        lines = chain(_opening(title, chosen), describe_briefly(plan))
+        lines = chain(_opening(title, chosen), describe_briefly(plan), _next(root))
         options.show(args.json, plan.to_json, lines)
     else:
         drawing = options.drawing(machine, plan.isolated, "  ")
-        lines = chain(_opening(title, chosen), _warnings(plan), describe(plan, drawing))
+        lines = chain(
+            _opening(title, chosen), _warnings(plan), describe(plan, drawing), _next(root)
+        )
         options.show(args.json, plan.to_json, lines)
     return 0
 
@@ -71,6 +76,10 @@ def main(args: PlanArguments) -> int:
 def _opening(title: str, chosen: ChosenPlan) -> Iterator[str]:
     yield bold(f"Plan {chosen.plan.id}: {title}")
     yield from filled(chosen.other)
+
+
+def _next(root: Root) -> Iterator[str]:
+    yield from filled(_NEXT_THERE if isinstance(root, Archive) else _NEXT)
 
 
 def _warnings(plan: Plan) -> Iterator[str]:
@@ -101,7 +110,6 @@ def describe_briefly(plan: Plan) -> Iterator[str]:
     if len(plan.warnings) > _MOST_WARNINGS:
         left_out = f"{len(plan.warnings) - _MOST_WARNINGS} more warnings, {left_out}"
     yield from filled(f"{left_out}: 'plan' without --brief shows them.")
-    yield from filled(_NEXT)
 
 
 def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
@@ -121,7 +129,6 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     offers = ((offer.enable, f"{_sets(offer.name)}costs: {offer.cost}") for offer in plan.optional)
     yield from section("Optional, at your own risk", _by_reason(offers))
     yield ""
-    yield from filled(_NEXT)
 
 
 def _run_time(settings: Iterable[PlannedSetting]) -> Iterator[tuple[str, str]]:
