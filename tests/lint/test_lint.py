@@ -346,6 +346,21 @@ def test_a_dropped_list_is_mended_not_only_left_out(host: Path, tmp_path: Path) 
     assert fix_of(bare, "isolcpus=nohz,domain,2-7") == ["isolcpus=domain,2-7"]
     answer = lowlat("lint", "--root", bare, "isolcpus=nohz,domain,2-7 quiet", "--json").json()
     assert answer["mended"] == "isolcpus=domain,2-7 quiet"
+    text = lowlat("lint", "--root", bare, "isolcpus=nohz,domain,2-7 quiet").out
+    assert "  - isolcpus=nohz,domain,2-7\n  + isolcpus=domain,2-7\n" in text
+
+
+@pytest.mark.parametrize(
+    ("idle", "driver"),
+    [("nomwait", "acpi_idle"), ("halt", "none"), ("poll", "none"), ("mwait", "intel_idle")],
+)
+def test_bounds_of_sleep_are_judged_by_the_driver_that_idle_leads_to(
+    idle: str, driver: str, host: Path
+) -> None:
+    found = judged(host, f"idle={idle} intel_idle.max_cstate=1 processor.max_cstate=1")
+    kept = ("effective", "assumed")
+    assert (found["intel_idle.max_cstate=1"] in kept) == (driver == "intel_idle" or idle == "poll")
+    assert (found["processor.max_cstate=1"] in kept) == (driver == "acpi_idle")
 
 
 def test_without_a_configuration_it_is_assumed(tmp_path: Path) -> None:
