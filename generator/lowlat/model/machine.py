@@ -48,8 +48,7 @@ LOWLATENCY_KERNEL = "/etc/default/grub.d/99-lowlatency.cfg"
 @dataclass(frozen=True)
 class Cpus:
     """The kernel's CPU sets. ``boot`` is the boot CPU: 0 if online, else the lowest.
-    ``siblings_known``: the kernel reports which CPUs share a core. ``returning``, in a machine as a
-    boot makes it: the online ones that are offline before that boot."""
+    ``siblings_known``: the kernel reports which CPUs share a core."""
 
     online: CpuSet
     offline: CpuSet
@@ -58,7 +57,6 @@ class Cpus:
     isolated: Optional[CpuSet] = None
     nohz_full: Optional[CpuSet] = None
     siblings_known: bool = True
-    returning: CpuSet = field(default_factory=CpuSet)
 
 
 @dataclass(frozen=True)

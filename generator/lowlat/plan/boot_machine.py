@@ -101,11 +101,7 @@ class _CpuChange:
         return replace(
             before,
             cpus=replace(
-                before.cpus,
-                online=online,
-                offline=present - online,
-                boot=boot_cpu(before),
-                returning=online & before.cpus.offline,
+                before.cpus, online=online, offline=present - online, boot=boot_cpu(before)
             ),
             cores=tuple(_with(online, self.cores)),
             core_types=tuple(types) if len(types) > 1 else (),

@@ -27,13 +27,13 @@ class Choice:
     near: Optional[Near]
 
 
-def choose(machine: Machine, request: CpuRequest) -> Choice:
+def choose(machine: Machine, request: CpuRequest, returning: CpuSet) -> Choice:
     """The CPUs to isolate. Raises Refused if no core is left, or fewer than were asked for."""
     near: Optional[Near] = None
     warnings: tuple[str, ...] = ()
     if request.for_device is not None:
         near, warnings = near_device(machine, request.for_device)
-    terms = Terms(machine, near, cores=request.housekeeping_cores)
+    terms = Terms(machine, near, cores=request.housekeeping_cores, returning=returning)
     if not request.keep_efficiency_cores:
         terms = replace(terms, serving=worth.serving_types(machine))
     kept, note = _roomy(terms, request)

@@ -30,12 +30,14 @@ _TWO_THREADS_FROM = 6
 @dataclass(frozen=True)
 class Terms:
     """What a choice is made for: the machine, the place of a device, the core types that serve the
-    system, the number of housekeeping cores of each region (None: by default)."""
+    system, the number of housekeeping cores of each region (None: by default), and the CPUs that
+    are offline before the boot that the choice is for."""
 
     machine: Machine
     near: Optional[Near] = None
     serving: tuple[CoreType, ...] = ()
     cores: Optional[int] = None
+    returning: CpuSet = CpuSet()
 
 
 class Housekeeping:
@@ -123,7 +125,7 @@ class Housekeeping:
     def _take_returning(self) -> None:
         """Take the cores of which some CPUs are offline now, if they are few. Firmware may keep
         such a CPU off at every boot: without x2APIC no CPU with APIC id 255 starts."""
-        returning = self._machine.cpus.returning.ids
+        returning = self.terms.returning.ids
         free = self._free(self._machine.cores)
         cores = [core for core in free if core.cpus.ids & returning and core.cpus.ids - returning]
         if 8 * len(cores) <= len(self._machine.cores):

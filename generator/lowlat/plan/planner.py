@@ -65,11 +65,12 @@ def make_plan(
     named = request.for_device
     if isolated is not None:
         request = CpuRequest(isolate=str(isolated) or NONE)
+    offline = machine.cpus.offline
     if options.as_booted:
         relied = tuple(_offline(machine))
     else:
         machine, relied = _at_boot(replace(machine, kernel=kernel), wanted, request)
-    cpus, warnings = split(machine, request)
+    cpus, warnings = split(machine, request, machine.cpus.online & offline)
     device = find_device(machine, named) if named else None
     target = Target(
         machine=machine,

@@ -20,13 +20,15 @@ from lowlat.plan.locality import Near
 #: Values of cpu/smt/control while no sibling runs.
 _NO_SIBLINGS = ("off", "forceoff", "notsupported")
 
+_NONE = CpuSet()
+
 #: The decision, and warnings about it.
 Split = tuple[PlannedCpus, tuple[str, ...]]
 
 
-def split(machine: Machine, request: CpuRequest) -> Split:
-    """Divide the online CPUs. Raises Refused if a request breaks a rule or nothing can be
-    isolated."""
+def split(machine: Machine, request: CpuRequest, returning: CpuSet = _NONE) -> Split:
+    """Divide the online CPUs, of which ``returning`` are offline before the boot that the split is
+    for. Raises Refused if a request breaks a rule or nothing can be isolated."""
     if request.isolate == NONE:
         return _nothing(machine, request)
     if len(machine.cores) < 2:
@@ -51,7 +53,7 @@ def split(machine: Machine, request: CpuRequest) -> Split:
         ]
         names = {name: cpus for name, cpus in sets.items() if name}
         return _finish(machine, isolated, [*kept, *chosen], warnings, sets=names or None)
-    choice = choose(machine, request)
+    choice = choose(machine, request, returning)
     return _finish(machine, choice.isolated, choice.reasons, choice.warnings, choice.near)
 
 
