@@ -6,6 +6,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Optional
 
@@ -313,7 +315,7 @@ def test_from_six_cpus_on_the_system_has_two_threads(machine: Machine) -> None:
 
 
 @given(machines(), REQUESTS)
-def test_the_preferred_order_is_cores_then_types_then_caches(
+def test_the_preferred_order_is_cores_types_caches_and_node_by_node(
     machine: Machine, request: CpuRequest
 ) -> None:
     made = attempt(machine, request)
@@ -326,9 +328,15 @@ def test_the_preferred_order_is_cores_then_types_then_caches(
     keys = []
     for cpu in made.preferred:
         core = machine.core_of(cpu)
-        keys.append((seen.count(core), rank.get(cpu, 0), core.cache in system, cpu))
+        keys.append((seen.count(core), rank.get(cpu, 0), core.cache in system))
         seen.append(core)
     assert keys == sorted(keys)
+    for _, group in groupby(zip(keys, seen, made.preferred), key=itemgetter(0)):
+        equal = [(core.nodes, cpu) for _, core, cpu in group]
+        if all(len(nodes) == 1 for nodes, _ in equal):  # a CPU may have several nodes, or none
+            runs = [[cpu for _, cpu in run] for _, run in groupby(equal, key=itemgetter(0))]
+            assert len(runs) == len({nodes for nodes, _ in equal})
+            assert runs == [sorted(run) for run in runs]
 
 
 @given(machines(kinds=(2, 2, 3), tidy=True), REQUESTS)
