@@ -95,6 +95,13 @@ def test_advice_that_is_followed_is_not_advised_against(host: Machine, line: str
 
 @settings(max_examples=25, deadline=None)
 @given(LINES)
+def test_advice_is_another_word_and_no_empty_list(host: Machine, line: str) -> None:
+    for word in judge(linted(line, host), {}):
+        assert word.fix != word.word and not (word.fix or "").endswith("="), word
+
+
+@settings(max_examples=25, deadline=None)
+@given(LINES)
 def test_no_two_rules_apply_to_one_word(host: Machine, line: str) -> None:
     """So that their order decides nothing."""
     whole = linted(line, host)

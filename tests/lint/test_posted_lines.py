@@ -191,3 +191,11 @@ def test_a_word_that_keeps_cpus_off_is_not_spare_because_another_does() -> None:
     assert [(word["verdict"], word["why"]) for word in words[2:]] == [
         ("effective", "this boot has CPU 0,2-4")
     ] * 2
+
+
+def test_no_advice_repeats_the_word_or_empties_a_list() -> None:
+    capture = MACHINES / "field/epyc-8434p-8n.txt.gz"
+    for line in ("isolcpus=1-47,49-95 nohz_full=48-95", "isolcpus=0-95 irqaffinity=6-47"):
+        words = lowlat("lint", "--root", capture, line, "--json").json()["words"]
+        assert [word for word in words if word["fix"] == word["word"]] == []
+        assert [word for word in words if (word["fix"] or "").endswith("=")] == []

@@ -99,7 +99,8 @@ def whole_cores(cpus: CpuSet, line: LintedLine) -> CpuSet:
 
 def _listing(word: Word, cpus: CpuSet, line: LintedLine) -> Optional[str]:
     flags = isolcpus_flags(word.value) if word.name == "isolcpus" else ""
-    return f"{word.name}={flags}{line.boot_line.target.listed(cpus)}" if cpus else None
+    better = f"{word.name}={flags}{line.boot_line.target.listed(cpus)}"
+    return better if cpus and better != word.text else None
 
 
 def _allowing(word: Word, line: LintedLine) -> Iterator[Opinion]:
@@ -115,7 +116,7 @@ def _allowing(word: Word, line: LintedLine) -> Iterator[Opinion]:
         system = effect.online - effect.isolated
         plain = word.name == "systemd.cpu_affinity"
         listed = str(system) if plain else line.boot_line.target.listed(system)
-        yield Opinion(_CONTRADICTORY, why, f"{word.name}={listed}")
+        yield Opinion(_CONTRADICTORY, why, f"{word.name}={listed}" if system else None)
 
 
 def _polling(word: Word, line: LintedLine) -> Iterator[Opinion]:
