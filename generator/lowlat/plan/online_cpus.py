@@ -15,7 +15,8 @@ def read_online(root: Root) -> Optional[CpuSet]:
 
 
 def difference(plan: Plan, online: Optional[CpuSet]) -> str:
-    """What differs, in words and with the remedy; "" if nothing does or it is not known."""
+    """What differs, in words and with the remedy; "" if nothing does or it is not known. A CPU of
+    the system that is offline does no harm: firmware may keep one off at every boot."""
     parts = []
     more = (online or CpuSet()) - plan.cpus.online
     if more:
@@ -23,7 +24,7 @@ def difference(plan: Plan, online: Optional[CpuSet]) -> str:
             f"CPU {more} is online and the plan does not reckon with it: it takes tasks of the "
             f"system and may share cores with isolated CPUs; 'chcpu -d {more}' switches it off"
         )
-    less = plan.cpus.online - (plan.cpus.online if online is None else online)
+    less = plan.isolated - (plan.isolated if online is None else online)
     if less:
-        parts.append(f"CPU {less} of the plan is offline; 'chcpu -e {less}' switches it on")
+        parts.append(f"isolated CPU {less} is offline; 'chcpu -e {less}' switches it on")
     return "; ".join([*parts, "or 'lowlat-gen apply' plans anew"]) if parts else ""

@@ -14,5 +14,5 @@ def online_cpus(plan: Plan, root: Root) -> Finding:
     elif evidence := difference(plan, online):
         state = Standing.NOT_APPLIED
     else:
-        state, evidence = Standing.EFFECTIVE, f"CPU {expected} is online"
+        state, evidence = Standing.EFFECTIVE, f"CPU {online} is online"
     return Finding("cpus", ONLINE, expected, str(online), state, None, evidence)
