@@ -10,7 +10,6 @@ from typing import Optional
 from lowlat.host.daemons import read_managers
 from lowlat.host.interrupt_movers import CONFIGS, read_ban_list, read_link_files
 from lowlat.host.root import Root
-from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import BanList, LinkFile
 from lowlat.model.plan import Plan
@@ -20,23 +19,11 @@ _LIST, _MASK = "IRQBALANCE_BANNED_CPULIST", "IRQBALANCE_BANNED_CPUS"
 _PART = re.compile(r"\s*(\d{1,5})(?:-(\d{1,5}))?\s*", re.ASCII)
 
 
-def shown_as_isolated(line: str) -> CpuSet:
-    """The CPUs that a kernel with this line shows in /sys/devices/system/cpu/isolated and
-    nohz_full, which irqbalance leaves alone by itself: of isolcpus those with the flag domain,
-    which is the default; of a cpuset partition none."""
-    found = CpuSet()
-    for value in (*cmdline.values(line, "isolcpus")[:1], *cmdline.values(line, "nohz_full")[-1:]):
-        flags = re.match(r"(?:[a-z_]+,)*", value)
-        named = flags[0] if flags else ""
-        if not named or "domain," in named:
-            found |= _list(value[len(named) :])
-    return found
-
-
 @dataclass(frozen=True)
 class InterruptMovers:
-    """What could move interrupts on a machine. ``shown`` are the CPUs that the kernel shows as
-    isolated; ``drivers`` those of the network cards, None if they are not known."""
+    """What could move interrupts on a machine. ``shown`` are the CPUs that the kernel shows in
+    /sys/devices/system/cpu/isolated and nohz_full (of a cpuset partition none), which irqbalance
+    leaves alone by itself; ``drivers`` those of the network cards, None if they are not known."""
 
     isolated: CpuSet
     housekeeping: CpuSet

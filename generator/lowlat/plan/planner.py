@@ -19,7 +19,7 @@ from lowlat.model.plan import Offer, Plan, PlannedLine, PlannedParameter, Planne
 from lowlat.plan import line_fit, read_back
 from lowlat.plan.boot_machine import boot_machine
 from lowlat.plan.cpu_request import NONE, CpuRequest, merge
-from lowlat.plan.interrupt_movers import InterruptMovers, shown_as_isolated
+from lowlat.plan.interrupt_movers import InterruptMovers
 from lowlat.plan.locality import find_device
 from lowlat.plan.memory import remote_memory
 from lowlat.plan.profile import Profile
@@ -82,6 +82,7 @@ def make_plan(
     )
     made = _PlanMaker(target, wanted, options.as_booted)
     line = cmdline.join(parameter.word for parameter in made.parameters)
+    effect = read_back.read_planned(machine, kernel, made.parameters)
     result = Plan(
         profile=profile.name,
         kernel=kernel.release,
@@ -95,12 +96,13 @@ def make_plan(
             *warnings,
             *remote_memory(machine, cpus.isolated, device),
             *_warnings(machine, made.parameters, target),
+            *_movers(effect.isolated, target).warnings(),
             *([f"left to you: {profile.needs}"] if profile.needs else ()),
         ),
     )
     line_fit.check(machine, kernel, result)
     if not options.as_booted and machine.cmdline is not None:
-        read_back.check(machine, result)
+        read_back.check(effect, result)
     return result
 
 
@@ -243,16 +245,13 @@ def _check_value(entry: Tunable, value: str) -> None:
         raise Refused(why, hint=f"it accepts {entry.accepts}")
 
 
-def _movers(
-    machine: Machine, parameters: Iterable[PlannedParameter], target: Target
-) -> InterruptMovers:
-    """What could move interrupts in a boot with the planned line."""
-    planned = [parameter.word for parameter in parameters]
-    stock = cmdline.without(machine.cmdline or "", [item.partition("=")[0] for item in planned])
+def _movers(shown: CpuSet, target: Target) -> InterruptMovers:
+    """What could move interrupts in a boot that shows these CPUs as isolated."""
+    machine = target.machine
     return InterruptMovers(
         target.isolated,
         target.housekeeping,
-        shown_as_isolated(" ".join([stock, *planned])),
+        shown,
         "irqbalance" in machine.managers,
         machine.services.ban_list,
         machine.services.link_files,
@@ -288,7 +287,6 @@ def _warnings(
             f"the clock source is {machine.clock.current}, which is slow to read; if the TSC became"
             " unstable after the kernel's start, which verify tells, the tick never stops"
         )
-    yield from _movers(machine, parameters, target).warnings()
     for manager in ("tlp", "numad", "power-profiles-daemon", "tuned-ppd"):
         if manager in machine.managers:
             yield f"{manager} is running and changes settings of its own: it may interfere"

@@ -1,34 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The planned line, read back as the kernel will read it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from lowlat.base.errors import Refused
 from lowlat.kernel.booting import End
 from lowlat.kernel.effect import Effect, read
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.machine import Machine
-from lowlat.model.plan import Plan
+from lowlat.model.machine import Kernel, Machine
+from lowlat.model.plan import Plan, PlannedParameter
 
 
-def check(machine: Machine, plan: Plan) -> None:
-    """Raises Refused if a boot of the machine with the stock line and the plan's words does not
-    come to what the plan says: a word of the stock line is in the way, or lowlat has a bug. Which
-    CPUs a boot brings online counts where a stock line is known and something is isolated."""
-    stock = cmdline.without(machine.cmdline or "", [each.name for each in plan.parameters])
-    effect = read(f"{stock} {plan.boot_line}", machine.kernel, machine)
-    for why in _differences(plan, effect, known=machine.cmdline is not None):
+def read_planned(
+    machine: Machine, kernel: Kernel, parameters: Iterable[PlannedParameter]
+) -> Effect:
+    """What a boot with the stock line and these parameters comes to."""
+    planned = list(parameters)
+    stock = cmdline.without(machine.cmdline or "", [each.name for each in planned])
+    return read(" ".join([stock, *(each.word for each in planned)]), kernel, machine)
+
+
+def check(effect: Effect, plan: Plan) -> None:
+    """Raises Refused if the planned boot does not come to what the plan says: a word of the stock
+    line is in the way, or lowlat has a bug."""
+    for why in _differences(plan, effect):
         hint = "this is a bug of lowlat unless a word of the stock line causes it: see 'lowlat-gen "
         raise Refused(f"the planned line would not do what it says: {why}", hint=f"{hint}lint'")
 
 
-def _differences(plan: Plan, effect: Effect, *, known: bool) -> Iterator[str]:
+def _differences(plan: Plan, effect: Effect) -> Iterator[str]:
     planned = {parameter.word for parameter in plan.parameters}
     for word, fate in zip(effect.words, effect.fates):
         if word.text in planned and fate.end is not End.TAKEN:
             yield f"the kernel would not take {word.text} ({fate.why})"
-    if known and plan.isolated and effect.online != plan.cpus.online:
+    if plan.isolated and effect.online != plan.cpus.online:
         yield f"online would be CPU {effect.online}, not {plan.cpus.online}"
     for what, is_, should in _sets(plan, effect):
         if is_ != should:

@@ -20,9 +20,9 @@ from lowlat.host import tuned
 from lowlat.host.root import CPU, Root
 from lowlat.measure.child import find_harness
 from lowlat.measure.tools.known import KNOWN
-from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
-from lowlat.plan.interrupt_movers import on_host, shown_as_isolated
+from lowlat.plan.interrupt_movers import on_host
+from lowlat.plan.read_back import read_planned
 from lowlat.probe.container import read_container
 from lowlat.rehearse import packages as kernels
 from lowlat.rehearse import qemu, vm
@@ -198,13 +198,13 @@ def _kernel(root: Root) -> Iterator[Lack]:
     if read_container(root):
         return
     try:
-        plan = chosen_plan.make_plan(PlanChoice(), root).plan
+        chosen = chosen_plan.make_plan(PlanChoice(), root)
     except Refused as error:
         yield Lack(("plan", "apply", "tune"), "CPUs to isolate", "", str(error))
         return
-    booted = cmdline.without(root.read("/proc/cmdline") or "", [p.name for p in plan.parameters])
-    shown = shown_as_isolated(f"{booted} {plan.cmdline.text}")
-    for why in on_host(plan, shown, root).warnings():
+    plan = chosen.plan
+    effect = read_planned(chosen.at_boot, chosen.kernel, plan.parameters)
+    for why in on_host(plan, effect.isolated, root).warnings():
         yield Lack(("apply", "run", "verify"), "interrupts that stay", "isolated CPUs", why)
     without = "the kernel is built without "
     for skipped in plan.skipped:
