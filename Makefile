@@ -23,7 +23,7 @@ BESIDE := $(shell echo $$(($(JOBS) + 1)))
 .PHONY: help setup packages python harness demo golden products fmt bench clean
 .PHONY: wheel deb rpm docs install package-packages page-packages vm-packages vm-fetch
 .PHONY: ansible ansible-full test-ansible
-.PHONY: check test test-setup test-fetch test-harness test-together test-smoke test-beside test-alone test-quick
+.PHONY: check test test-setup test-fetch test-harness test-smoke test-beside test-alone test-quick
 .PHONY: test-elsewhere test-packages test-security test-planted
 .PHONY: proofs proofs-current release figures instrument-full soak slowest flaky update-locks
 .PHONY: lint lint-packages lint-python lint-rooms lint-types lint-c lint-shell
@@ -97,7 +97,7 @@ demo: setup  ## what lowlat does, on this machine and in a virtual one: 5 minute
 ALL = $(MAKE) --no-print-directory --keep-going
 
 test: test-setup  ## all tests that every change must pass, one kernel boot included: 10 to 20 minutes
-	@$(ALL) test-harness test-together test-alone
+	@$(ALL) -j3 --output-sync=target test-smoke test-beside test-alone
 
 # All that the tests need from the network, which none of them uses later. In CI all of it must be
 # there; each missing part is named.
@@ -115,10 +115,6 @@ test-harness:
 	$(MAKE) -j$(JOBS) -C measure check
 	$(MAKE) -j$(JOBS) -C measure sanitize
 
-# Beside each other, and beside the one boot; then those that start lowlat-measure, one by one.
-test-together:
-	@$(ALL) -j2 --output-sync=target test-smoke test-beside
-
 # The boot has limits of its own.
 test-smoke:
 	$(PYTEST) -o faulthandler_timeout=0 -m smoke
@@ -126,7 +122,8 @@ test-smoke:
 test-beside:
 	$(PYTEST) -n $(BESIDE) --dist loadfile -m "not (vm or smoke or harness or packages or proof or figure)"
 
-test-alone:
+# One by one, as they wait more than they work.
+test-alone: test-harness
 	$(PYTEST) -n 1 -m "harness and not (vm or proof or figure)"
 
 # The wheel, the DEB and the RPM: built, looked at, installed.

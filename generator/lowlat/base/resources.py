@@ -2,6 +2,7 @@
 """The folders of the package's data, profiles and templates, installed or in a checkout."""
 
 from configparser import ConfigParser, ExtendedInterpolation, SectionProxy
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -50,6 +51,7 @@ def template_names(folder: str) -> list[str]:
     return sorted(path.name for path in (templates() / folder).iterdir())
 
 
+@cache
 def _folder(name: str) -> Path:
     # setup.cfg maps lowlat.profiles and lowlat.templates to the top-level folders.
     spec = find_spec(f"lowlat.{name}")

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Optional
 
 from lowlat.base import resources
@@ -45,6 +46,7 @@ FACTS = {
 }
 
 
+@cache
 def has(name: str, release: Optional[str]) -> Optional[bool]:
     """Whether a kernel of this release has a fact; None if the release is not one of Linux's.
     Raises KeyError for a name that facts.ini lacks."""

@@ -5,6 +5,7 @@ import configparser
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Optional
 
@@ -57,6 +58,7 @@ def load(name: str, root: Optional[Root] = None) -> Profile:
     return _load(name, root or Root(), ())
 
 
+@cache
 def load_packaged(name: str) -> Profile:
     """The packaged profile of that name, regardless of the host's profiles."""
     return _load(name, None, ())
