@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tunebed import LoopMachine, at_rest, stock_is_default
 
 from support.cli import SHELL_GEN, Answer
@@ -85,6 +86,7 @@ def test_every_boot_is_measured_as_it_was_asked_for(machine: LoopMachine) -> Non
     )
 
 
+@pytest.mark.proof
 def test_a_profile_that_is_judged_by_wake_ups_has_them_measured(machine: LoopMachine) -> None:
     for name, entries, us in (("stock", 100.0, 80.0), ("tuned", 1.0, 20.0)):
         late = {"p99.9": 1e3 * us, "max": 2e3 * us}
@@ -232,6 +234,7 @@ def test_a_plain_loop_does_not_start_a_kernel_that_somebody_loaded(machine: Loop
         assert machine.reboots() == before + 1
 
 
+@pytest.mark.proof
 def test_many_boots_end_with_the_first_that_fails(machine: LoopMachine) -> None:
     machine.begin("--boots", 2, "--reboot")
     answers: list[Answer] = []
@@ -344,6 +347,7 @@ def test_abort_ends_it_and_keeps_the_runs(machine: LoopMachine) -> None:
     machine.begin()
 
 
+@pytest.mark.proof
 def test_abort_takes_back_what_was_promoted_meanwhile(machine: LoopMachine) -> None:
     machine.begin()
     machine.power_on(units=False)
@@ -355,6 +359,7 @@ def test_abort_takes_back_what_was_promoted_meanwhile(machine: LoopMachine) -> N
     assert machine.host.status()["state"] == "tried"
 
 
+@pytest.mark.proof
 def test_abort_while_a_boot_is_measured_wins(machine: LoopMachine) -> None:
     machine.begin()
     abort = f'{SHELL_GEN} tune --abort --root "$TREE" >/dev/null || exit 1'

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 Wanted = TypeVar("Wanted")
 
-SHELLS = ("dash", "bash", "busybox")
+SHELLS = ("dash", "busybox", pytest.param("bash", marks=pytest.mark.proof))
 
 #: All programs that the script needs.
 APPLETS = "cat dmesg grep readlink sed sh sleep sort stat taskset tr xargs"
