@@ -180,6 +180,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -s h -l help -d 'show t
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l profile -xka "(_lowlat_profile)" -d 'compare with this profile'"'"'s line; default: lowlat'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l root -xka "(_lowlat_file)" -d 'read a captured machine (folder or archive), not this one'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l kernel -xka "(_lowlat_kernel)" -d 'an installed kernel; default: the running one'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l all -d 'show every word with its reason, and the whole line that is offered'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l json -d 'print the stable JSON form'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_file)" -d 'a boot line in quotes; a file that holds one, a TuneD profile or a PerformanceProfile; or - for standard input; default: the running line'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a render -d 'write the plan, boot entry and TuneD profile below a folder'

@@ -90,7 +90,7 @@ def test_older_kernels_get_plain_lists(tmp_path: Path) -> None:
         ("nohz_full=1-31:1/2", "this kernel knows no strides"),
         ("systemd.cpu_affinity=0-31:1/2", "systemd knows numbers and ranges only"),
     ):
-        said = lowlat("lint", "--root", old, word)
+        said = lowlat("lint", "--root", old, "--all", word)
         assert said.status == 1 and why in said.out
 
 

@@ -194,7 +194,7 @@ def test_huge_pages_leave_memory_to_the_system(line: str, fits: bool, tmp_path: 
 
 
 def test_the_kernel_reads_onn_as_on_and_lint_says_so(host: Path) -> None:
-    answer = lowlat("lint", "--root", host, "nohz=onn")
+    answer = lowlat("lint", "--root", host, "--all", "nohz=onn")
     assert answer.status == 1
     assert "misspelt" in answer.out
     assert "nohz=on)" in answer.out
@@ -273,7 +273,7 @@ def test_the_kernel_cuts_long_lines(host: Path) -> None:
 
 def test_what_is_missing_beside_what_is_there(host: Path) -> None:
     assert judged(host, "isolcpus=2-7")["missing"] == [
-        "nohz_full", "isolcpus", "rcu_nocbs", "irqaffinity",
+        "nohz_full", "isolcpus", "irqaffinity",
     ]  # fmt: skip
     assert judged(host, "nohz_full=2-7")["missing"] == ["isolcpus", "irqaffinity"]
     whole = "isolcpus=managed_irq,domain,2-7 nohz_full=2-7 irqaffinity=0-1"
@@ -345,9 +345,9 @@ def test_a_dropped_list_is_mended_not_only_left_out(host: Path, tmp_path: Path) 
     assert fix_of(bare, "nohz_full=2-7") == ["leave it out"]
     assert fix_of(bare, "isolcpus=nohz,domain,2-7") == ["isolcpus=domain,2-7"]
     answer = lowlat("lint", "--root", bare, "isolcpus=nohz,domain,2-7 quiet", "--json").json()
-    assert answer["mended"] == "isolcpus=domain,2-7 quiet"
-    text = lowlat("lint", "--root", bare, "isolcpus=nohz,domain,2-7 quiet").out
-    assert "  - isolcpus=nohz,domain,2-7\n  + isolcpus=domain,2-7\n" in text
+    assert answer["mended"] == "isolcpus=managed_irq,domain,2-7 quiet irqaffinity=0-1"
+    text = lowlat("lint", "--root", bare, "isolcpus=nohz,managed_irq,domain,2-7 irqaffinity=0").out
+    assert "  - isolcpus=nohz,managed_irq,domain,2-7\n  + isolcpus=managed_irq,domain," in text
 
 
 @pytest.mark.parametrize(
@@ -379,6 +379,20 @@ def test_the_line_is_held_against_lowlats(host: Path) -> None:
     [left_out] = against["leaves_out"]
     assert left_out["word"] == "mce=ignore_ce"
     assert "corrected memory errors" in left_out["cost"]
+
+
+def test_a_profile_without_isolation_has_a_line_too(host: Path) -> None:
+    wanted = ("--root", host, "--profile", "lowlat-desktop", "--json")
+    against = lowlat("lint", *wanted, "threadirqs").json()["against"]
+    assert against["line"].startswith("rcu_nocbs=all ") and against["why"] is None
+    assert "rcu_nocbs=all" in [item["word"] for item in against["adds"]]
+    assert [item["word"] for item in against["leaves_out"]] == ["threadirqs"]
+
+
+def test_lowlats_line_is_for_the_cpus_that_the_line_leaves(host: Path) -> None:
+    line = "maxcpus=4 isolcpus=2-3 nohz_full=2-3"
+    against = lowlat("lint", "--root", host, line, "--json").json()["against"]
+    assert "irqaffinity=0-1 " in f"{against['line']} "
 
 
 @pytest.mark.parametrize("name", ["lowlat", "lowlat-poll"])
@@ -454,6 +468,49 @@ def test_what_the_running_kernel_shows_goes_first(tmp_path: Path) -> None:
 
 def test_a_text_longer_than_any_line_is_refused(host: Path) -> None:
     assert lowlat("lint", "--root", host, "x" * (1 << 17)).refused()
+
+
+# ---------------------------------------------------------------- what is shown
+
+TWENTY = (
+    "BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro quiet splash net.ifnames=0 isolcpus=2-7 nohz=on "
+    "skew_tick=1 nosoftlockup mce=off tsc=reliable intel_idle.max_cstate=1 processor.max_cstate=1 "
+    "elevator=noop kthread_cpus=0-1 rcu_nocb_poll transparent_hugepage=never audit=0 idle=mwait"
+)
+
+
+@pytest.mark.parametrize("columns", ["80", "40"])
+def test_what_matters_fits_a_screen(
+    columns: str, host: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    rows = lowlat("lint", "--root", host, TWENTY).out.splitlines()
+    assert len(rows) <= (14 if columns == "80" else 25)
+    assert max(map(len, rows)) <= int(columns)
+    labels = [row[2:15].rstrip() for row in rows]
+    assert "harmful" in labels[1:3] and labels.count("not judged") == 1
+    assert labels.count("missing") == 3
+    kept = " ".join(word for word in TWENTY.split() if not word.startswith(("el", "kt", "mce")))
+    assert columns == "40" or len(lowlat("lint", "--root", host, kept).out.splitlines()) <= 10
+
+
+def test_everything_is_shown_on_demand(host: Path) -> None:
+    document = lowlat("lint", "--root", host, TWENTY, "--json").json()
+    told = " ".join(lowlat("lint", "--root", host, "--all", TWENTY).out.split())
+    for word in (*document["words"], *document["missing"]):
+        assert word["word"] in told
+        assert word.get("verdict") == "unknown" or word["why"] in told
+    assert document["mended"] in told
+
+
+def test_the_mended_line_has_what_was_missing(host: Path) -> None:
+    document = lowlat("lint", "--root", host, "isolcpu=2-7 skew_tick=1 -- init", "--json").json()
+    assert document["mended"] == (
+        "isolcpus=managed_irq,domain,2-7 skew_tick=1 nohz_full=2-7 irqaffinity=0-1 -- init"
+    )
+    assert lowlat("lint", "--root", host, document["mended"], "--json").json()["missing"] == []
+    document = lowlat("lint", "--root", host, "noapic isolcpus=2-7 nohz=on", "--json").json()
+    assert document["mended"].startswith("noapic isolcpus=managed_irq,"), "noapic: no simple advice"
 
 
 # ---------------------------------------------------------------- any text

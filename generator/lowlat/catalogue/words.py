@@ -206,7 +206,7 @@ def missing(line: BootLine) -> Iterator[tuple[str, str]]:
     if both - tickless - effect.offloaded and line.built("RCU_NOCB_CPU") is not False:
         yield (
             f"rcu_nocbs={target.listed(both)}",
-            "RCU callbacks run in softirqs on these CPUs; nohz_full would offload them too",
+            "RCU callbacks run in softirqs on these CPUs",
         )
     if both and target.housekeeping and "irqaffinity" not in line.values:
         yield (

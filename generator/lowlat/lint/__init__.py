@@ -2,14 +2,15 @@
 """Lint any boot line: judge every word for one machine and kernel, and compare the line with the
 one that lowlat would write for the same isolated CPUs."""
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import encode
 from lowlat.catalogue import lookup
-from lowlat.catalogue.words import WordVerdict, missing
+from lowlat.catalogue.words import WordVerdict
+from lowlat.kernel.cpus import LIMITING
 from lowlat.lint.booted import LintedLine
 from lowlat.lint.judge import JudgedWord, Shown, judge
 from lowlat.lint.mend import mended
@@ -30,8 +31,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class Against:
-    """``plan`` is lowlat's for the CPUs that the line isolates, or None; then ``why`` gives the
-    reason."""
+    """``plan`` is lowlat's for the CPUs that the line isolates, or of a profile that isolates none;
+    or None, then ``why`` gives the reason."""
 
     plan: Optional[Plan] = None
     why: Optional[str] = None
@@ -47,22 +48,23 @@ class Against:
         }
 
 
-def against(
-    line: LintedLine, words: Sequence[JudgedWord], told: Collection[str], wanted: Profile
-) -> Against:
-    """The differences from the line of a profile; missing words in ``told`` are left out."""
-    target = line.boot_line.target
-    if not target.isolated:
+def against(line: LintedLine, words: Sequence[JudgedWord], wanted: Profile) -> Against:
+    """The differences of a mended line from the line of a profile; ``words`` are those that were
+    judged."""
+    isolated = line.boot_line.target.isolated if wanted.isolates else None
+    if wanted.isolates and not isolated:
         return Against(why="the line isolates no CPU; 'lowlat-gen plan' shows which ones would be")
+    limits = (word.text for word in line.effect.words if word.name in LIMITING and line.taken(word))
+    machine = replace(line.now, cmdline=" ".join(limits))  # the boot is this line's
     try:
-        plan = planner.make_plan(target.machine, target.kernel, wanted, Options(), target.isolated)
+        plan = planner.make_plan(machine, line.kernel, wanted, Options(), isolated)
     except Refused as error:
-        return Against(why=f"lowlat would not isolate CPU {target.isolated}: {error.message}")
-    return Against(plan, None, tuple(_added(plan, line, told)), tuple(_left_out(plan, words)))
+        return Against(why=f"lowlat would not isolate CPU {isolated}: {error.message}")
+    return Against(plan, None, tuple(_added(plan, line)), tuple(_left_out(plan, words)))
 
 
-def _added(plan: Plan, line: LintedLine, told: Collection[str]) -> Iterator[Difference]:
-    names = {word.partition("=")[0] for word in told} | {word.name for word in line.words}
+def _added(plan: Plan, line: LintedLine) -> Iterator[Difference]:
+    names = {word.name for word in line.words}
     for name in line.boot_line.target.enabled:
         names.update(lookup(name).implies)
     for parameter in plan.parameters:
@@ -87,12 +89,14 @@ SCHEMA = "lowlat.lint/1"
 
 @dataclass(frozen=True)
 class Lint:
-    """The words in order, what the line lacks, the line with all simple advice followed (None if
-    there is none, or it would not do), and its differences from lowlat's line."""
+    """The words in order, what the line lacks, the line with all simple advice followed and what it
+    lacks added (None if there is nothing to change, or it would not do: then ``unmended`` tells
+    why), and its differences from lowlat's line."""
 
     words: tuple[JudgedWord, ...]
     missing: tuple[tuple[str, str], ...]
     mended: Optional[str]
+    unmended: Optional[str]
     against: Against
 
     @property
@@ -105,6 +109,7 @@ class Lint:
             "words": [word.to_json() for word in self.words],
             "missing": [{"word": word, "why": why} for word, why in self.missing],
             "mended": self.mended,
+            "unmended": self.unmended,
             "against": self.against.to_json(),
         }
 
@@ -114,7 +119,6 @@ def lint(line: LintedLine, shown: Shown, wanted: Profile) -> Lint:
     kernel's evidence, if the line is running."""
     judged = judge(line, shown)
     better = mended(line, judged)
-    lacking = tuple(missing((better or line).boot_line))
-    told = {word for word, _ in lacking}
-    new = better.given if better else None
-    return Lint(judged, lacking, new, against(line, judged, told, wanted))
+    new = better.line.given if better.line else None
+    ours = against(better.line or line, judged, wanted)
+    return Lint(judged, better.missing, new, better.why, ours)

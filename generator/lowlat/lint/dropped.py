@@ -40,7 +40,7 @@ def not_taken(word: Word, line: LintedLine) -> Opinion:
     values = accepted(word.name)
     taken = values is None or re.fullmatch(values, word.value, re.DOTALL)
     said = None if taken else UNSET.get(word.normal)
-    fix = _listed(word, line) if word.name in CPU_LISTS else _meant(word) or DELETE
+    fix = _listed(word, line) if word.name in CPU_LISTS else _meant(word) or _without(word, line)
     return Opinion(WordVerdict.IGNORED, said or fate.why, fix)
 
 
@@ -58,6 +58,12 @@ def _listed(word: Word, line: LintedLine) -> Optional[str]:
         cpus = effect.unbalanced or cpus  # a second list that the kernel may want to be the same
     plain = f"{flags}{cpus & effect.online}"
     return f"{word.name}={plain}" if plain not in ("", flags, word.value) else DELETE
+
+
+def _without(word: Word, line: LintedLine) -> str:
+    """To leave a word out; of two counts of huge pages, only the user knows which."""
+    counts = [one for one in line.words if one.name == word.name == "hugepages"]
+    return "keep the count that you mean" if len(counts) > 1 else DELETE
 
 
 def _meant(word: Word) -> Optional[str]:

@@ -128,7 +128,7 @@ def _polling(word: Word, line: LintedLine) -> Iterator[Opinion]:
         yield Opinion(_HARMFUL, why, "cpuidle_haltpoll.force=1")
     elif idle.polls and not guest and any(len(core.cpus) > 1 for core in machine.cores):
         why = "cores here have SMT siblings: a polling idle thread takes execution resources from "
-        fix = "pm_qos_resume_latency_us at run time (lowlat-gen explain)"
+        fix = f"{DELETE}; pm_qos_resume_latency_us limits sleep at run time (lowlat-gen explain)"
         yield Opinion(_HARMFUL, f"{why}its sibling", fix)
     elif word.value in ("halt", "nomwait") and natural_driver(line.now) == "intel_idle":
         yield Opinion(_HARMFUL, NEVER[word.normal], "intel_idle.max_cstate=1")

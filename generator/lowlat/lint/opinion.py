@@ -13,7 +13,8 @@ _ONE_WORD = re.compile(r"[\w.-]+(?:=\S*)?")
 
 
 class Opinion(NamedTuple):
-    """``fix`` is one word to write instead, DELETE, or advice in words; None if there is none."""
+    """``fix`` is one word to write instead, DELETE with or without more, or other advice in words;
+    None if there is none."""
 
     verdict: WordVerdict
     why: str
@@ -23,5 +24,5 @@ class Opinion(NamedTuple):
     def put(self) -> Optional[str]:
         """The word to write instead, "" for none; None if the advice is not that simple."""
         if self.fix is None or not _ONE_WORD.fullmatch(self.fix):
-            return "" if self.fix == DELETE else None
+            return "" if (self.fix or "").startswith(DELETE) else None
         return self.fix

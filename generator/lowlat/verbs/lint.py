@@ -3,16 +3,14 @@
 
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Optional
 
 from lowlat.base import bounds, files
-from lowlat.base.arguments import option, positional
+from lowlat.base.arguments import flag, option, positional
 from lowlat.base.errors import Refused
-from lowlat.base.terminal import bold, filled, section
 from lowlat.catalogue import BY_NAME
 from lowlat.catalogue.entry import Target
 from lowlat.catalogue.words import WordVerdict
@@ -20,7 +18,8 @@ from lowlat.host.archive import open_root
 from lowlat.host.kmsg import UNKNOWN_PARAMETERS, read_messages
 from lowlat.host.root import Root
 from lowlat.kernel.line import ReadBy, read_words
-from lowlat.lint import Against, Lint, lint
+from lowlat.lint import lint
+from lowlat.lint.as_text import short, whole
 from lowlat.lint.booted import LintedLine
 from lowlat.lint.judge import Shown
 from lowlat.lint.line import the_line
@@ -62,6 +61,7 @@ class LintArguments:
     )
     root: str = options.root()
     kernel: Optional[str] = option("RELEASE", "an installed kernel; default: the running one")
+    all: bool = flag("show every word with its reason, and the whole line that is offered")
     json: bool = options.as_json()
 
 
@@ -84,7 +84,8 @@ def main(args: LintArguments) -> int:
     ours = result.against.plan
     undone = tuple(run_time(ours, root)) if alive and ours else ()
     document = {**result.to_json(), "runtime": [{"name": n, "why": why} for n, why in undone]}
-    options.show(args.json, lambda: document, describe(result, line, undone))
+    told = whole if args.all else short
+    options.show(args.json, lambda: document, told(result, line, undone))
     return 1 if result.bad else 0
 
 
@@ -164,50 +165,3 @@ def run_time(plan: Plan, root: Root) -> Iterator[tuple[str, str]]:
         if item.failed and item.value is not None and name not in told:
             told.add(name)
             yield name, f"{item.path} is {item.value}, lowlat's {item.setting.value}"
-
-
-def describe(result: Lint, line: LintedLine, undone: tuple[tuple[str, str], ...]) -> Iterator[str]:
-    """Findings first, then the other verdicts, missing words and lowlat's line."""
-    yield bold(f"For kernel {line.kernel.release or 'unknown'}, CPU {line.effect.online}")
-    for verdict in WordVerdict:
-        words = [word for word in result.words if word.verdict is verdict]
-        pairs = ((w.word, f"{w.why}{f' -> {w.fix}' if w.fix else ''}") for w in words)
-        if verdict is WordVerdict.UNKNOWN:
-            yield from section("Not judged", filled(" ".join(word.word for word in words), "  "))
-        else:
-            yield from section(verdict.value.capitalize(), _items(pairs))
-    yield from section("Missing", _items(result.missing))
-    yield from section("The line with this advice followed", _mended(result.mended, line))
-    yield from section("Compared with lowlat's line for the same CPUs", _ours(result.against))
-    yield from section("Run-time settings that differ from lowlat's", _items(undone))
-    yield ""
-    bad = sum(word.verdict.bad for word in result.words)
-    yield f"words: {len(result.words)}; findings: {bad}; missing: {len(result.missing)}"
-
-
-def _mended(mended: Optional[str], line: LintedLine) -> Iterator[str]:
-    """The difference from the given words, and the whole."""
-    if mended is None:
-        return
-    old, new = line.given.split(), mended.split()
-    for sign, words in (("-", _less(old, new)), ("+", _less(new, old))):
-        if words:
-            yield from filled(f"{sign} {' '.join(words)}", "  ")
-    yield from filled(mended, "  ")
-
-
-def _less(words: Sequence[str], others: Sequence[str]) -> list[str]:
-    left = Counter(words) - Counter(others)
-    return list(left.elements())
-
-
-def _ours(ours: Against) -> Iterator[str]:
-    yield from filled(ours.plan.cmdline.text if ours.plan else ours.why or "", "  ")
-    for title, differences in (("lowlat adds", ours.adds), ("lowlat leaves out", ours.leaves_out)):
-        yield from _items((f"{title} {d.word}", f"{d.why}; costs: {d.cost}") for d in differences)
-
-
-def _items(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
-    for label, text in pairs:
-        yield from filled(label, "  ")
-        yield from filled(text, "      ")
