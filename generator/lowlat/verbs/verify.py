@@ -28,6 +28,7 @@ _ALWAYS = "/proc/1/status"
 _GROUPS = (
     ("Findings", (Standing.IGNORED, Standing.NOT_APPLIED, Standing.UNDONE)),
     ("Overridden by a profile", (Standing.OVERRIDDEN,)),
+    ("Seen, without a setting against it", (Standing.NO_SETTING,)),
     ("Unverifiable", (Standing.UNVERIFIABLE,)),
     ("Not planned", (Standing.NOT_PLANNED,)),
     ("In effect", (Standing.EFFECTIVE,)),

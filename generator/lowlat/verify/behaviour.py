@@ -16,6 +16,7 @@ from lowlat.probe.kernel import read_running
 from lowlat.runtime import settings
 from lowlat.runtime.kthreads import Threads
 from lowlat.runtime.settings import RuntimeRecord
+from lowlat.verify import clock_events
 from lowlat.verify.finding import Judged, Standing
 from lowlat.verify.overrides import Overrides
 
@@ -36,8 +37,11 @@ _FORCED = re.compile(rf"irq/\d+-(?:s-|{_UNTHREADED})")
 PHASE = re.compile(r"^cpu: (\d+)$|^ *\.last_tick *: (\d+) nsecs", re.MULTILINE)
 CLOCKS = re.compile(r"^(now at|jiffies:) (\d+)", re.MULTILINE)
 
+#: The lines of TIMERS that verify needs.
+TIMER_LINES = (PHASE.pattern, CLOCKS.pattern, clock_events.LINES)
+
 #: Possible ticks per second (kernel/Kconfig.hz).
-_RATES = (100, 250, 300, 1000)
+RATES = (100, 250, 300, 1000)
 
 
 class Behaviour:
@@ -113,7 +117,11 @@ class Behaviour:
     @cached_property
     def _devices(self) -> tuple[interrupts.InterruptRow, ...]:
         rows = interrupts.parse(self.root.read(INTERRUPTS) or "")
-        return tuple(row for row in rows if row.label.isdecimal() and "arch_timer" not in row.words)
+        return tuple(
+            row
+            for row in rows
+            if row.label.isdecimal() and not any(map(clock_events.is_row, row.words))
+        )
 
     def _masks(self, number: str) -> tuple[CpuSet, CpuSet]:
         """The CPUs that an interrupt may go to, and those that it goes to."""
@@ -122,7 +130,7 @@ class Behaviour:
         return may, goes
 
     @cached_property
-    def _kept(self) -> frozenset[str]:
+    def kept(self) -> frozenset[str]:
         """The numbers of interrupts whose affinity the kernel does not let change."""
         return settings.kept_interrupts(self.root, self.journal.refused)
 
@@ -130,7 +138,7 @@ class Behaviour:
         """irq_do_set_affinity() in kernel/irq/manage.c: a managed interrupt keeps off the isolated
         CPUs if its mask has a housekeeping CPU too."""
         seen = []
-        for number in sorted(self._kept, key=int):
+        for number in sorted(self.kept, key=int):
             mask, goes = self._masks(number)
             if not (mask & self.plan.isolated and mask & self.plan.housekeeping):
                 continue
@@ -157,7 +165,7 @@ class Behaviour:
         return None
 
     def _kept_away(self) -> Optional[Judged]:
-        movable = [row for row in self._devices if row.label not in self._kept]
+        movable = [row for row in self._devices if row.label not in self.kept]
         what = self._came(movable)
         if what:
             return Judged(Standing.UNVERIFIABLE, None, what)
@@ -231,7 +239,7 @@ def _hertz(text: str) -> Optional[int]:
     if abs(after) < 30 or "jiffies:" not in clocks:
         return None
     seen = (clocks["jiffies:"] - 2**32) / after
-    return next((rate for rate in _RATES if abs(seen / rate - 1) < 0.08), None)
+    return next((rate for rate in RATES if abs(seen / rate - 1) < 0.08), None)
 
 
 def _phases(text: str, period: int) -> Iterator[tuple[int, int]]:

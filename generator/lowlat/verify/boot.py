@@ -11,21 +11,21 @@ from lowlat.model import cmdline
 from lowlat.model.plan import PlannedParameter
 from lowlat.verify import ticks
 from lowlat.verify.behaviour import Behaviour
-from lowlat.verify.counters import Counted
 from lowlat.verify.diff import CMDLINE, unplanned
 from lowlat.verify.effects import Effects
 from lowlat.verify.finding import Finding, Judged, Standing
+from lowlat.verify.ticks import TickCounts
 
 
 class BootFindings:
     """The boot parameters of one plan on one machine."""
 
     def __init__(
-        self, behaviour: Behaviour, messages: Messages, counted: Optional[Counted]
+        self, behaviour: Behaviour, messages: Messages, counts: Optional[TickCounts]
     ) -> None:
         self._plan = behaviour.plan
         self._messages = messages
-        self._counted = counted
+        self._counts = counts
         self._line = behaviour.root.read("/proc/cmdline")
         self._effects = Effects(behaviour, messages, self._line or "")
 
@@ -83,10 +83,10 @@ class BootFindings:
         tick: the clock of an emulated machine may be called unstable in any boot."""
         if judged.state is not Standing.EFFECTIVE or not self.unstable_clock:
             return judged
-        if self._counted and ticks.all_stop(self._plan, self._counted):
+        if self._counts and ticks.all_stop(self._plan, self._counts):
             seen = f"the tick stops all the same, though the kernel said: {self.unstable_clock}"
             return judged._replace(evidence=f"{judged.evidence}; {seen}")
-        if not self._counted and not self._messages.said(CLOCK_BECAME_UNSTABLE):
+        if not self._counts and not self._messages.said(CLOCK_BECAME_UNSTABLE):
             seen = f"unstable from its start, the clock keeps no tick: {self.unstable_clock}"
             return judged._replace(evidence=f"{judged.evidence}; {seen}")
         why = f"the tick never stops, kernel message: {self.unstable_clock}"

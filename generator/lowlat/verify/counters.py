@@ -19,7 +19,7 @@ from lowlat.host import interrupts
 from lowlat.host.cpu_idle import idle_ticks
 from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.verify import tasks, traced
+from lowlat.verify import clock_events, tasks, traced
 from lowlat.verify.tasks import TaskSeen
 from lowlat.verify.traced import Traced
 
@@ -35,10 +35,15 @@ ISOLATED = (*(f"{CPU}/isolated", f"{CPU}/nohz_full"), "/sys/fs/cgroup/cpuset.cpu
 _NO_CPU = ("ERR", "MIS")
 
 #: The rows of most interest, if the architecture has them.
-_SHOWN = re.compile(r"LOC|RES|CAL|TLB|IWI|IPI\d+|arch_timer")
+_SHOWN = re.compile(r"LOC|HVS|RES|CAL|TLB|IWI|IPI\d+|arch_timer|riscv-timer")
 
-#: x86's names of the rows that other architectures number (IPI0, IPI1), by their first word.
-_CALLS: Mapping[tuple[str, ...], str] = {("Rescheduling",): "RES", ("Function",): "CAL"}
+#: x86's and POWER's names of the rows that other architectures number (IPI0, IPI1), by their first
+#: word.
+_CALLS: Mapping[tuple[str, ...], str] = {
+    ("Rescheduling",): "RES",
+    ("Function",): "CAL",
+    ("Timer",): "BCT",
+}
 
 #: Seconds to observe whether a CPU is idle, for the spinners to settle, and for them to start
 #: (Python alone takes seconds on an emulated CPU); and until they end by their own limit.
@@ -87,11 +92,6 @@ class Counted:
         return rates
 
 
-def tick(rates: Mapping[str, float]) -> Optional[tuple[str, float]]:
-    """The label and the rate, per second, of the row that counts the scheduler tick."""
-    return next(((row, rates[row]) for row in ("LOC", "arch_timer") if row in rates), None)
-
-
 def words(rates: Mapping[str, float]) -> str:
     """A text of the rates that show noise."""
     shown = [f"{label} {rate:.1f}" for label, rate in rates.items() if _SHOWN.fullmatch(label)]
@@ -100,7 +100,7 @@ def words(rates: Mapping[str, float]) -> str:
 
 def parse_interrupts(text: str) -> dict[str, dict[int, int]]:
     """Counts by label and CPU. A numbered row is labelled with its number and device
-    ("30:nvme0q1"), but the timer of arm64 with arch_timer."""
+    ("30:nvme0q1"), but one that counts a clock event device with its device ("arch_timer")."""
     rows: dict[str, dict[int, int]] = {}
     for interrupt in interrupts.parse(text):
         if interrupt.label not in _NO_CPU:
@@ -114,7 +114,9 @@ def _label(row: interrupts.InterruptRow) -> str:
     if row.words[:1] in _CALLS:
         return _CALLS[row.words[:1]]
     device = row.words[-1] if row.words and row.label.isdecimal() else ""
-    return device if device == "arch_timer" else f"{row.label}:{device}" if device else row.label
+    if clock_events.is_row(device):
+        return device
+    return f"{row.label}:{device}" if device else row.label
 
 
 def parse(text: str) -> Optional[Counted]:

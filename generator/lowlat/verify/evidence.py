@@ -156,7 +156,7 @@ def _kept_lines() -> tuple[tuple[str, str], ...]:
     return (
         (re.escape(kmsg.LOG), "|".join(f"(?:{pattern})" for pattern in said)),
         (r"/proc/\d+/status$", "^(Name|Cpus_allowed)"),
-        (re.escape(behaviour.TIMERS), f"{behaviour.PHASE.pattern}|{behaviour.CLOCKS.pattern}"),
+        (re.escape(behaviour.TIMERS), "|".join(behaviour.TIMER_LINES)),
         (r"/.*/sysctl\.", rf"^\s*-?({keys})\s*="),
         (r"/.*/tuned/", r"^\s*[^#;\s]"),
         ("|".join(map(re.escape, interrupt_movers.CONFIGS)), interrupt_movers.BANS),

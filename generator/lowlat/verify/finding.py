@@ -8,7 +8,8 @@ from typing import NamedTuple, Optional
 
 
 class Standing(Enum):
-    """The state of a setting; the first three make verify exit with 1."""
+    """The state of a setting, as packaging/doc/schemas.md defines it; the first three make verify
+    exit with 1."""
 
     IGNORED = "ignored-by-kernel"
     NOT_APPLIED = "not-applied"
@@ -16,6 +17,7 @@ class Standing(Enum):
     EFFECTIVE = "effective"
     OVERRIDDEN = "overridden"
     NOT_PLANNED = "not-planned"
+    NO_SETTING = "no-setting"
     UNVERIFIABLE = "unverifiable"
 
     @property

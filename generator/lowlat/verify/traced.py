@@ -30,7 +30,7 @@ _CLOCK = ClockPair((0, 0), (1, 1))
 
 #: The key of the tick, and the rows of /proc/interrupts whose senders the kernel names: reschedule
 #: and function-call interrupts.
-_TICK, SENT = "TICK", ("RES", "CAL")
+TICK, SENT = "TICK", ("RES", "CAL")
 
 _SEEN = re.compile(r"^seen ([0-9]{1,5}) (TICK|RES|CAL) ([0-9]{1,9}) (.{1,250})$", re.MULTILINE)
 _UNSEEN = re.compile(r"^unseen (TICK|RES|CAL) (.*)$", re.MULTILINE)
@@ -66,7 +66,7 @@ class Traced:
 def parse(text: str) -> Traced:
     """Parses the lines of text()."""
     traced = re.search(r"^traced$", text, re.MULTILINE)
-    errors = {} if traced else dict.fromkeys((_TICK, *SENT), "it was not recorded")
+    errors = {} if traced else dict.fromkeys((TICK, *SENT), "it was not recorded")
     seen = {(int(cpu), row, what): int(n) for cpu, row, n, what in _SEEN.findall(text)}
     return Traced(Counter(seen), {**errors, **dict(_UNSEEN.findall(text))})
 
@@ -78,7 +78,7 @@ def seen(events: Iterable[TraceEvent], cpus: CpuSet) -> Counter[tuple[int, str, 
 
 def _seen(event: TraceEvent, cpus: CpuSet) -> Iterator[tuple[int, str, str]]:
     if event.name == "tick_stop" and event.field("success") == "0" and event.cpu in cpus:
-        yield event.cpu, _TICK, event.field("dependency")
+        yield event.cpu, TICK, event.field("dependency")
     for cpu in senders.receivers(event) & cpus:
         who = f"CPU {event.cpu}, {event.comm} ({event.pid}){senders.origin(event)}"
         yield cpu, SENT[not senders.reschedules(event)], who
@@ -86,9 +86,9 @@ def _seen(event: TraceEvent, cpus: CpuSet) -> Iterator[tuple[int, str, str]]:
 
 def stop_words(traced: Traced, cpu: int) -> str:
     """Reasons why the tick of this CPU went on, the most frequent first."""
-    if _TICK in traced.errors:
-        return f"why is not known: {traced.errors[_TICK]}"
-    own = traced.of(cpu, _TICK)
+    if TICK in traced.errors:
+        return f"why is not known: {traced.errors[TICK]}"
+    own = traced.of(cpu, TICK)
     if not own:
         return "timer:tick_stop never came there: the kernel did not try to stop it"
     each = (f"{_WORDS.get(what, what)} {share}" for what, share in _shares(own))
@@ -127,21 +127,21 @@ def recording(cpus: CpuSet, places: tuple[Path, ...] = _PLACES) -> Iterator[Trac
     try:
         folder = _instance(places)
     except OSError as error:
-        traced.errors = dict.fromkeys((_TICK, *SENT), f"{error.strerror} ({error.filename})")
+        traced.errors = dict.fromkeys((TICK, *SENT), f"{error.strerror} ({error.filename})")
         yield traced
         return
     try:
         tick = _enable(folder, "timer/tick_stop", "success == 0")
         one = _enable(folder, "ipi/ipi_send_cpu", f"cpu & CPUS{{{cpus}}}")
         many = _enable(folder, "ipi/ipi_send_cpumask", f"cpumask & CPUS{{{cpus}}}")
-        errors = {_TICK: tick, **dict.fromkeys(SENT, one or many)}
+        errors = {TICK: tick, **dict.fromkeys(SENT, one or many)}
         traced.errors = {row: why for row, why in errors.items() if why}
         yield traced
         (folder / "tracing_on").write_text("0")
         lines = (folder / "trace").read_text(errors="replace").splitlines()
         traced.seen = seen(ftrace.parse(lines, _CLOCK), cpus)
     except OSError as error:
-        traced.errors = dict.fromkeys((_TICK, *SENT), f"{error.strerror} ({error.filename})")
+        traced.errors = dict.fromkeys((TICK, *SENT), f"{error.strerror} ({error.filename})")
     finally:
         _remove(folder)
 

@@ -11,14 +11,14 @@ from lowlat.measure.causes.context import PARTS, row_name
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.plan.interrupt_movers import on_host
-from lowlat.verify import counters, ticks, traced
-from lowlat.verify.counters import Counted
+from lowlat.verify import clock_events, ticks, traced
+from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.finding import Finding, Standing, of_setting
+from lowlat.verify.ticks import TickCounts
 
-#: Interrupts per second from which a row is a finding. Devices should not interrupt isolated CPUs,
-#: but one may once more after it was moved. The fair server and the system's start cause some calls
-#: between CPUs: their limit is that of a tick.
-_DEVICE, _OTHER = 0.2, ticks.LIMIT
+#: Interrupts per second and events from which a row is told: once more after it was moved, a device
+#: may come. A row of fewer than so many events blames no setting.
+_TOLD, _TWO, _BLAMES = 0.2, 2, 3
 
 #: Softirqs that a tick raises.
 _OF_THE_TICK = ("TIMER", "SCHED", "RCU", "HRTIMER")
@@ -30,66 +30,93 @@ _PLANNED = "nothing interrupts the CPU"
 class UnexpectedInterrupts:
     """``settings`` are the rows of all settings."""
 
-    plan: Plan
-    counted: Counted
+    behaviour: Behaviour
+    counts: TickCounts
     settings: Iterable[Finding]
 
     def rows(self) -> Iterator[Finding]:
-        """A row for each source that interrupts an isolated CPU too often."""
-        for cpu in self.plan.isolated:
-            rates = self.counted.rates(cpu)
-            timer = counters.tick(rates) or ("", 0.0)
+        """A row for each source that interrupts an isolated CPU. The rows of a CPU and that of its
+        tick add up to its interrupts, less what came once or hardly ever."""
+        counted = self.counts.counted
+        for cpu in self.behaviour.plan.isolated:
+            rates = counted.rates(cpu)
+            timers = {label: rate for label, rate in rates.items() if clock_events.is_row(label)}
+            ticks_on = self._ticks or sum(timers.values()) >= ticks.LIMIT
+            skipped = {*PARTS, *(timers if ticks_on else ())}
             for label, rate in sorted(rates.items(), key=lambda item: -item[1]):
-                if label not in (timer[0], *PARTS) and self._too_often(label, rate):
+                if label not in skipped and self._is_told(rate):
                     yield self._row(cpu, label, *row_name(label), rate)
             # The tick's softirqs belong to the finding of the tick.
-            ticks_on = timer[1] >= ticks.LIMIT
-            for name, rate in self.counted.softirqs(cpu).items():
-                if rate >= _OTHER and not (ticks_on and name in _OF_THE_TICK):
+            for name, rate in counted.softirqs(cpu).items():
+                if rate >= ticks.LIMIT and not (ticks_on and name in _OF_THE_TICK):
                     yield self._row(cpu, name, "softirq", name, rate)
 
-    def _too_often(self, label: str, rate: float) -> bool:
-        if ":" in label and "timer" not in label:
-            return rate >= _DEVICE and rate * self.counted.seconds > 1.5
-        return rate >= _OTHER
+    @property
+    def _ticks(self) -> bool:
+        """Whether the plan lets the tick run."""
+        return all(item.name != "nohz_full" for item in self.behaviour.plan.parameters)
+
+    def _events(self, rate: float) -> int:
+        return round(rate * self.counts.counted.seconds)
+
+    def _is_told(self, rate: float) -> bool:
+        return rate >= _TOLD and self._events(rate) >= _TWO
 
     def _row(self, cpu: int, label: str, kind: str, who: str, rate: float) -> Finding:
-        name = remedy(f"{kind}: {who}{traced.origin(self.counted.traced, cpu, label)}")
-        setting = of_setting(self.settings, name)
-        state = setting.state if setting and setting.state.bad else Standing.IGNORED
-        own = cpu in self.counted.watching and ":" not in label
-        sender = self._sender(cpu, label)
+        traced_now = self.counts.counted.traced
+        name = remedy(f"{kind}: {who}{traced.origin(traced_now, cpu, label)}")
         softirq = kind == "softirq"
-        why = _OWN if own else self._why(label, name, setting)
         often = f"{'softirq ' if softirq else ''}{who} {rate:.1f} per second"
+        state, why = self._judge(cpu, label, name, rate)
         return Finding(
-            name or "interrupts",
+            name if name and state is not Standing.NO_SETTING else "interrupts",
             f"/proc/{'softirqs' if softirq else 'interrupts'} CPU {cpu}",
             _PLANNED,
             often,
-            Standing.UNVERIFIABLE if own else state,
+            state,
             None,
-            f"CPU {cpu}: {often}; {why}{sender}",
+            f"CPU {cpu}: {often}; {why}{self._sender(cpu, label)}",
         )
 
-    def _why(self, label: str, name: Optional[str], setting: Optional[Finding]) -> str:
-        """The setting that should have stopped it, and the remedy."""
+    def _judge(
+        self, cpu: int, label: str, name: Optional[str], rate: float
+    ) -> tuple[Standing, str]:
+        """The state, and the setting that should have stopped it with the remedy."""
         number, colon, _ = label.partition(":")
-        mend = f"; mend: echo {self.plan.housekeeping.mask()} >/proc/irq/{number}/smp_affinity"
+        setting = of_setting(self.settings, name)
+        if clock_events.is_row(label):
+            return Standing.NO_SETTING, _LEFT
+        if cpu in self.counts.counted.watching and not colon:
+            return Standing.UNVERIFIABLE, "it may come from the work that runs there"
+        if colon and number in self.behaviour.kept:
+            return Standing.NO_SETTING, "the kernel keeps it there: only fewer queues avoid it"
         if name is None:
-            return "no setting stops it"
+            return Standing.NO_SETTING, "no setting stops it"
+        if self._events(rate) < _BLAMES:
+            return Standing.UNVERIFIABLE, f"too few to tell whether {name} fails"
         if setting is None or setting.state is Standing.NOT_PLANNED:
-            return f"{name} would stop it and is not planned: 'lowlat-gen plan --enable {name}'"
-        evidence = f": {setting.evidence}" if setting.state.bad else ""
-        return (
-            f"{name} should stop it and is {setting.state.value}{evidence}{mend if colon else ''}"
-        )
+            why = f"{name} would stop it and is not planned: 'lowlat-gen plan --enable {name}'"
+            return Standing.NOT_APPLIED, why
+        if setting.state.lost:
+            why = f"{name} should stop it and is {setting.state.value}: {setting.evidence}"
+            return setting.state, f"{why}{self._mend(number) if colon else ''}"
+        if colon:
+            why = f"{name} is {setting.state.value}, and yet it comes{self._mend(number)}"
+            return Standing.IGNORED, why
+        if setting.state is Standing.EFFECTIVE:
+            return Standing.NO_SETTING, f"{name} is in effect and does not stop it"
+        return Standing.UNVERIFIABLE, f"{name} would stop it and is {setting.state.value}"
+
+    def _mend(self, number: str) -> str:
+        path = f"/proc/irq/{number}/smp_affinity"
+        there = self.behaviour.root.exists(path)
+        return f"; mend: echo {self.behaviour.plan.housekeeping.mask()} >{path}" if there else ""
 
     def _sender(self, cpu: int, label: str) -> str:
         """The sender of an interrupt between CPUs, from the kernel's trace."""
         if label not in traced.SENT:
             return "" if ":" in label else "; 'lowlat-gen measure --causes' names what raises it"
-        return f"; {traced.sender_words(self.counted.traced, cpu, label)}"
+        return f"; {traced.sender_words(self.counts.counted.traced, cpu, label)}"
 
 
 def movers(plan: Plan, root: Root) -> list[Finding]:
@@ -101,4 +128,4 @@ def movers(plan: Plan, root: Root) -> list[Finding]:
     ]
 
 
-_OWN = "it may come from the work that runs there"
+_LEFT = "a timer of the fair server, of a task or of a driver, which the tick leaves"

@@ -15,7 +15,7 @@ from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding
 from lowlat.verify.online_cpus import online_cpus
 from lowlat.verify.runtime import RuntimeFindings
-from lowlat.verify.ticks import Ticks
+from lowlat.verify.ticks import TickCounts, Ticks
 from lowlat.verify.unexpected_interrupts import UnexpectedInterrupts, movers
 from lowlat.verify.unexpected_tasks import UnexpectedTasks
 
@@ -27,14 +27,15 @@ def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Fi
     first, then for what may move interrupts, for the tick of each isolated CPU, its other
     interrupts and its unexpected tasks. Reads, never writes."""
     behaviour = Behaviour(plan, root)
-    boot = BootFindings(behaviour, read_messages(root), counted)
+    counts = TickCounts(counted, root) if counted else None
+    boot = BootFindings(behaviour, read_messages(root), counts)
     rows = [row for row in [online_cpus(plan, root)] if row.state.bad] + boot.rows()
     rows += RuntimeFindings(behaviour).rows()
     rows += movers(plan, root)
     settings = tuple(rows)
-    if counted is not None:
-        rows += Ticks(plan, counted, boot.row("nohz_full"), boot.unstable_clock, root).rows()
-        rows += UnexpectedInterrupts(plan, counted, settings).rows()
+    if counts is not None:
+        rows += Ticks(plan, counts, boot.row("nohz_full"), boot.unstable_clock).rows()
+        rows += UnexpectedInterrupts(behaviour, counts, settings).rows()
     if plan.isolated:
         seen = () if counted else tasks.read(root, plan.isolated)
         rows += UnexpectedTasks(plan, settings, counted, seen).rows()

@@ -142,6 +142,6 @@ def listed(value: Optional[str], name: str) -> str:
 
 def mark(row: Finding) -> str:
     """A sign beside the state, so that colour is never the only signal."""
-    if row.by == OWN:
+    if row.by == OWN or row.state is Standing.NO_SETTING:
         return "–"
     return "✓" if row.state is Standing.EFFECTIVE else "✗" if row.state.lost else "?"
