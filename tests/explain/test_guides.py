@@ -13,6 +13,7 @@ from lowlat import cli
 from lowlat.catalogue import CATALOGUE
 from lowlat.explain.guides import Guide, find, guides
 from lowlat.plan import profile
+from lowlat.verbs import VERBS
 from support.cli import lowlat
 
 MACHINE = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
@@ -45,6 +46,35 @@ WORDS = {
     "gaming": "games",
     "ansible": "ansible",
     "fleet": "ansible",
+    "undo": "health",
+    "tuned": "tuned",
+    "ubuntu": "boot",
+    "grub": "boot",
+    "reboot": "boot",
+    "remove": "boot",
+    "Secure Boot": "boot",
+    "smi": "hardware",
+    "bios": "hardware",
+    "hybrid": "hardware",
+    "e-core": "hardware",
+    "jitter": "measuring",
+    "osnoise": "measuring",
+    "oslat": "measuring",
+    "rtla": "measuring",
+    "throughput": "measuring",
+    "numa": "taskset",
+    "tick": "tick",
+    "timer": "tick",
+    "raspberry": "raspberry-pi",
+    "security": "risk",
+    "cost": "risk",
+    "steam": "games",
+    "redis": "service",
+    "postgres": "service",
+    "proxmox": "libvirt",
+    "openshift": "openshift",
+    "must-gather": "openshift",
+    "PerformanceProfile": "openshift",
 }
 
 #: Verbs that only read, and take a captured machine.
@@ -60,6 +90,13 @@ def commands(guide: Guide) -> list[list[str]]:
 @pytest.mark.parametrize("word", WORDS)
 def test_a_word_that_users_type_leads_to_its_guide(word: str) -> None:
     assert lowlat("explain", *word.split()).out.startswith(f"{WORDS[word]}: ")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_has_a_page_and_what_is_unlike_any_word_no_guess(verb: str) -> None:
+    told = lowlat("explain", verb).out
+    assert told.startswith(f"{verb}: ") or find(verb)
+    assert "did you mean" not in lowlat("explain", f"qq{verb[:3]}zz").err
 
 
 def test_a_word_leads_to_one_place() -> None:

@@ -98,7 +98,6 @@ def _nearest(name: str, others: Iterable[str]) -> str:
     near = difflib.get_close_matches(name[:80], names, n=1, cutoff=0.8)
     if not near and len(name) > 2:
         near = [known for known in names if name.lower() in known.lower()][:3]
-    near = near or difflib.get_close_matches(name[:80], names, n=1)
     return f"did you mean {' or '.join(near)}?" if near else "'lowlat-gen explain' lists them"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``explain``: the effect, cost and needs of one tunable or profile."""
+"""``explain``: the effect, cost and needs of one tunable or profile; a guide by a word for it."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,14 @@ from lowlat.host.root import Root
 from lowlat.kernel.facts import FACTS
 from lowlat.plan import profile
 from lowlat.probe.kernel import running_release
+from lowlat.verbs import VERBS
 
 
 @dataclass(frozen=True)
 class ExplainArguments:
     name: tuple[str, ...] = positional(
         "NAME",
-        "a tunable, a profile, or a word such as irq or docker; default: list all names",
+        "a tunable, a profile, a verb, or a word such as irq or docker; default: list all names",
         (),
         nargs="*",
         action="store",
@@ -57,7 +58,9 @@ def _one(name: str, root: Root) -> str:
         guide = guides.find(name)
         if guide:
             return guide.text
+        if name in VERBS:
+            return f"{name}: {VERBS[name]}.\n'lowlat-gen help {name}' shows its options."
         for known in (name, f"lowlat-{name}"):
             if known in profile.names(root):
                 return explain_profile(profile.load(known, root))
-    return explain(lookup(name, (*guides.names(), *profile.names(root), *FACTS)), release)
+    return explain(lookup(name, (*guides.names(), *VERBS, *profile.names(root), *FACTS)), release)
