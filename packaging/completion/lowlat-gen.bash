@@ -132,7 +132,7 @@ _shtab_lowlat_gen_watch___plan_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_watch___root_COMPGEN=_lowlat_file
 
 _shtab_lowlat_gen_plan___housekeeping_per_choices=(node package)
-_shtab_lowlat_gen_cpus___as_choices=(list docker dpdk libvirt systemd)
+_shtab_lowlat_gen_cpus___as_choices=(list docker dpdk libvirt systemd slurm kubelet)
 _shtab_lowlat_gen_profile_pos_0_choices=(check)
 _shtab_lowlat_gen_render___format_choices=(performance-profile kubelet ignition bootc)
 _shtab_lowlat_gen_render___housekeeping_per_choices=(node package)

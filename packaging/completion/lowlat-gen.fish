@@ -151,7 +151,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -l profile -xka "(_lowlat_profile)" -d 'plan with this profile; default: the applied plan, else lowlat'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -l planned -d 'print the plan'"'"'s CPUs even if this boot does not isolate them (always in a capture)'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -l as -xka "list docker dpdk libvirt systemd" -d 'in this program'"'"'s form'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -l as -xka "list docker dpdk libvirt systemd slurm kubelet" -d 'in this program'"'"'s form'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -l root -xka "(_lowlat_file)" -d 'read a captured machine (folder or archive), not this one'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus; and test $_shtab_lowlat_gen_npos -eq 0' -ka "(_lowlat_sets)" -d 'the CPUs; SET was named with --isolate'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a run -d 'run a program on the isolated CPUs'

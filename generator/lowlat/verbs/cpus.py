@@ -2,7 +2,6 @@
 """``cpus``: the plain list of isolated or housekeeping CPUs, or of a named set, for scripts and
 TuneD."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -16,15 +15,14 @@ from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import ROLES, Plan
 from lowlat.plan import profile, store
-from lowlat.render import files
+from lowlat.probe import probe
+from lowlat.render import cpu_forms
+from lowlat.render.cpu_forms import ChosenCpus
 from lowlat.runtime import launch
-from lowlat.runtime.launch import Launch
 from lowlat.verbs import chosen_plan, options
 
 #: Files that list the CPUs isolated in this boot: by isolcpus=, by a cpuset partition.
 _ISOLATED = (f"{CPU}/isolated", "/sys/fs/cgroup/cpuset.cpus.isolated")
-
-_FORMS = ("list", "docker", "dpdk", "libvirt", "systemd")
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class CpusArguments:
         "print the plan's CPUs even if this boot does not isolate them (always in a capture)"
     )
     form: str = option(
-        None, "in this program's form", "list", choices=_FORMS, named="--as", dest="form"
+        None, "in this program's form", "list", choices=cpu_forms.FORMS, named="--as", dest="form"
     )
     root: str = options.root()
 
@@ -53,8 +51,12 @@ def main(args: CpusArguments) -> int:
         _check_in_effect(plan, root)
     if args.form != "list" and not cpus:
         raise Unmet(f"no CPU is {args.which}", hint="choose another profile")
-    for line in _formed(args.form, cpus, plan, root):
-        say(line)
+    if args.form == "list":
+        say(str(cpus))
+    else:
+        chosen = ChosenCpus(cpus, plan, probe(root), launch.group_of(cpus, root))
+        for row in cpu_forms.rows(args.form, chosen):
+            say(row)
     chosen_plan.remark(plan, root)
     return 0
 
@@ -69,23 +71,3 @@ def _check_in_effect(plan: Plan, root: Root) -> None:
     if isolated:
         why = f"this boot isolates CPU {isolated}, and the plan CPU {plan.isolated or '(none)'}"
     raise Unmet(why, hint="--planned prints what a plan would isolate")
-
-
-def _formed(form: str, cpus: CpuSet, plan: Plan, root: Root) -> Iterator[str]:
-    """The list in a program's format: an option, an element, or a drop-in."""
-    first = min(plan.housekeeping)
-    if form == "docker":
-        yield f"--cpuset-cpus={cpus}"
-    elif form == "dpdk":
-        yield f"-l {cpus | CpuSet.of([first])} --main-lcore {first}"
-    elif form == "libvirt":
-        order = [cpu for cpu in plan.preferred if cpu in cpus] or cpus
-        yield "<cputune>"
-        yield from (f"  <vcpupin vcpu='{n}' cpuset='{cpu}'/>" for n, cpu in enumerate(order))
-        yield f"  <emulatorpin cpuset='{plan.housekeeping}'/>"
-        yield "</cputune>"
-    elif form == "systemd":
-        place = Launch(cpus, group=launch.group_of(cpus, root))
-        yield files.systemd_drop_in(place).rstrip()
-    else:
-        yield str(cpus)
