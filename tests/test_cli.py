@@ -81,6 +81,7 @@ MACHINE = Path(__file__).parent / "machines/qemu-x86-2s4c-2n-devices.txt"
         ("probe", "--root", MACHINE),
         ("plan", "--root", MACHINE),
         ("plan", "--root", MACHINE, "--brief"),
+        ("plan", "--root", MACHINE, "--all"),
         ("plan", "--root", MACHINE, "--diff"),
         ("lint", "--root", MACHINE, "isolcpus=1-3 nohz=off idle=poll rcu_nocb_poll"),
         ("explain",),

@@ -104,7 +104,7 @@ def test_huge_pages_go_to_nodes_with_cpus_and_memory(
     }
     assert counts == {node: str(count) for node, count in pages.items()}
     assert {told in item["why"] for item in found} == {True}
-    assert told in " ".join(lowlat("plan", "--root", root, *options).out.split())
+    assert told in " ".join(lowlat("plan", "--all", "--root", root, *options).out.split())
 
 
 def test_memory_of_another_node_is_a_warning_that_can_be_followed(tmp_path: Path) -> None:

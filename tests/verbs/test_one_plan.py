@@ -233,7 +233,7 @@ SILENT = {
 
 def warned(root: Path, out: Path) -> Iterator[tuple[str, Answer]]:
     """The answer of each verb that makes or shows a plan, in each of its forms."""
-    for words in ((), ("--brief",), ("--diff",), ("--json",)):
+    for words in ((), ("--all",), ("--brief",), ("--diff",), ("--json",)):
         yield "plan", done("plan", root, *words)
     for form in ("list", "docker", "systemd"):
         yield "cpus", done("cpus", root, "isolated", "--planned", "--as", form)

@@ -22,13 +22,10 @@ from lowlat.verbs.chosen_plan import ChosenPlan
 from lowlat.verbs.options import PlanChoice
 from lowlat.verify.diff import CMDLINE, Change, Diff, diff
 
-#: The number of reasons in a brief plan.
-_BRIEFLY = 5
-
-#: The longest list of CPUs there, in characters.
+#: The longest list of CPUs in a brief plan, in characters.
 _SHORT = 40
 
-#: The number of warnings among them.
+#: The number of warnings there.
 _MOST_WARNINGS = 3
 
 _NEXT = "Next: 'rehearse' boots the plan in a virtual machine, 'apply' adds a boot entry to try."
@@ -41,14 +38,15 @@ class PlanArguments:
     root: str = options.root()
     json: bool = options.as_json()
     plan: PlanChoice = PlanChoice()
+    all: bool = flag("also the reason for each setting, what is left out, and what you can enable")
+    brief: bool = flag("print only the line, the CPUs and the next step")
     diff: bool = flag("print only what would change on the running system")
-    brief: bool = flag("print only the line, the CPUs, the main reasons and the next step")
     svg: Optional[str] = options.svg_option()
 
 
 def main(args: PlanArguments) -> int:
-    if args.brief and args.diff:
-        raise Refused("--brief and --diff: each is something else", hint="give one of the two")
+    if args.all + args.brief + args.diff > 1:
+        raise Refused("--all, --brief and --diff: each is something else", hint="give one of them")
     root = open_root(args.root)
     chosen = chosen_plan.make_plan(args.plan, root)
     machine, plan = chosen.at_boot, chosen.plan
@@ -59,17 +57,15 @@ def main(args: PlanArguments) -> int:
     if args.diff:
         found = diff(plan, root)
         title = f"profile {plan.profile}, compared with the running system"
-        lines = chain(_opening(title, chosen), _warnings(plan), describe_diff(found))
-        options.show(args.json, found.to_json, lines)
-    elif args.brief:
-        lines = chain(_opening(title, chosen), describe_briefly(plan), _next(root))
-        options.show(args.json, plan.to_json, lines)
+        changes = chain(_opening(title, chosen), _warnings(plan), describe_diff(found))
+        options.show(args.json, found.to_json, changes)
+        return 0
+    if args.brief:
+        lines = describe_briefly(plan)
     else:
         drawing = options.drawing(machine, plan.isolated, "  ")
-        lines = chain(
-            _opening(title, chosen), _warnings(plan), describe(plan, drawing), _next(root)
-        )
-        options.show(args.json, plan.to_json, lines)
+        lines = describe(plan, drawing, reasons=args.all)
+    options.show(args.json, plan.to_json, chain(_opening(title, chosen), lines, _next(root)))
     return 0
 
 
@@ -87,48 +83,54 @@ def _warnings(plan: Plan) -> Iterator[str]:
 
 
 def describe_briefly(plan: Plan) -> Iterator[str]:
-    """The plan on one screen. The most important come first: warnings, the reasons for the CPUs,
-    and the effects of the first parameters."""
-    yield f"  {plan.cmdline.text or '(nothing to add)'}"
-    # The line above has the whole lists.
+    """The plan in a few lines: its first warnings, the CPUs and the line."""
+    yield from _items(("Warning", warning) for warning in plan.warnings[:_MOST_WARNINGS])
+    yield _line(plan)
+    # The line has the whole lists.
     isolated, kept = (shorten(cpus, _SHORT) for cpus in (plan.isolated, plan.housekeeping))
     yield f"  isolated CPU {isolated or '(none)'}, housekeeping CPU {kept}"
-    yield ""
-    told = [("Warning", warning) for warning in plan.warnings[:_MOST_WARNINGS]]
-    for role, cpus in (("isolated", plan.isolated), ("housekeeping", plan.housekeeping)):
-        chosen = [reason for reason in plan.cpus.reasons if reason.role == role]
-        told += [
-            (role, reason.why) if reason.cpus == cpus else (_cpus(reason), f"{role}: {reason.why}")
-            for reason in chosen[-1:]
-        ]
-    told += [(parameter.name, parameter.why) for parameter in plan.parameters]
-    for label, text in told[:_BRIEFLY]:
-        yield from item(label, text)
-    yield ""
-    settings = len({one.name for one in plan.runtime})
-    left_out = f"{settings} run-time settings, {len(plan.skipped)} settings left out"
-    if len(plan.warnings) > _MOST_WARNINGS:
-        left_out = f"{len(plan.warnings) - _MOST_WARNINGS} more warnings, {left_out}"
-    yield from filled(f"{left_out}: 'plan' without --brief shows them.")
+    yield from _more(plan, len(plan.warnings) - _MOST_WARNINGS)
 
 
-def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
-    """The plan in words: CPUs, settings, settings left out, and those at your own risk."""
+def describe(plan: Plan, drawing: Iterable[str] = (), *, reasons: bool) -> Iterator[str]:
+    """The plan in words: warnings, CPUs and the line; with ``reasons`` those of each setting, what
+    is left out, and what can be enabled."""
+    yield from _warnings(plan)
     yield ""
     yield from drawing
     yield ""
     for reason in plan.cpus.reasons:
         yield from item(_cpus(reason), f"{reason.role}: {reason.why}")
-    line = f"  {plan.cmdline.text or '(nothing to add)'}"
+    if reasons:
+        yield from _with_reasons(plan)
+    else:
+        yield from section("Kernel command line", [_line(plan)])
+        yield ""
+        yield from _more(plan)
+    yield ""
+
+
+def _with_reasons(plan: Plan) -> Iterator[str]:
     parameters = _items((parameter.name, parameter.why) for parameter in plan.parameters)
-    yield from section("Kernel command line", (line, *parameters))
+    yield from section("Kernel command line", (_line(plan), *parameters))
     shown = list(_items(_run_time(plan.runtime)))
     yield from section("Run-time settings", shown or ["  (nothing to set)"])
     skipped = ((skipped.name, skipped.why) for skipped in plan.skipped)
     yield from section("Left out", _by_reason(skipped))
     offers = ((offer.enable, f"{_sets(offer.name)}costs: {offer.cost}") for offer in plan.optional)
     yield from section("Optional, at your own risk", _by_reason(offers))
-    yield ""
+
+
+def _line(plan: Plan) -> str:
+    return f"  {plan.cmdline.text or '(nothing to add)'}"
+
+
+def _more(plan: Plan, warnings: int = 0) -> Iterator[str]:
+    """What --all shows besides."""
+    told = f"{warnings} more warnings, " if warnings > 0 else ""
+    told += f"{len({one.name for one in plan.runtime})} run-time settings, "
+    told += f"{len(plan.skipped)} left out, {len(plan.optional)} at your own risk"
+    yield from filled(f"{told}: 'plan --all' shows them, with a reason for each.")
 
 
 def _run_time(settings: Iterable[PlannedSetting]) -> Iterator[tuple[str, str]]:
