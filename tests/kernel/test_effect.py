@@ -58,7 +58,7 @@ def shown(effect: Effect, names: Mapping[str, object]) -> dict[str, object]:
     return {n: v if isinstance(names[n], (tuple, type(None))) else str(v) for n, v in found.items()}
 
 
-SIX, NEW = "6.12.1-x", "7.0.0-x"
+SIX, NEW = "6.12.1-x", "6.19.0-x"
 ROWS = [
     # isolcpus and nohz_full: flags, order, lists
     ("", SIX, "", dict(unbalanced="", tickless="", offloaded="", unbound="0-7", interrupts="0-7")),
@@ -78,6 +78,11 @@ ROWS = [
     ("nohz_full=0-3", SIX, "", dict(tickless="1-3", unbound="4-7")),
     ("nohz_full=0-3", SIX, "PM_SLEEP_SMP_NONZERO_CPU", dict(tickless="0-3")),
     ("nohz_full=all", SIX, "", dict(tickless="1-7")),
+    ("nohz_full=4-7 nohz=on", SIX, "", dict(tickless="4-7", ticks_stop="True")),
+    ("nohz_full=4-7 nohz=off", SIX, "", dict(tickless="4-7", ticks_stop="False", offloaded="4-7")),
+    ("nohz=off nohz=y", SIX, "", dict(ticks_stop="True")),
+    ("nohz=never", SIX, "", dict(ticks_stop="False")),
+    ("nohz=disable", SIX, "", dict(ticks_stop="True")),
     ("isolcpus=0-7", SIX, "", dict(unbalanced="1-7")),
     ("isolcpus=2-7 nohz_full=4-7", "5.10.1-x", "", dict(unbalanced="2-7", tickless="")),
     ("nohz_full=4-7 isolcpus=2-7", "5.10.1-x", "", dict(unbalanced="", tickless="4-7")),
@@ -86,6 +91,11 @@ ROWS = [
     ("isolcpus=2-7 isolcpus=4-7", SIX, "", dict(unbalanced="2-7")),
     ("isolcpus=0-3 nohz_full=4-7", SIX, "", dict(unbalanced="0-3", tickless="4-7")),
     ("isolcpus=0-3 nohz_full=4-7", NEW, "", dict(unbalanced="0-3", tickless="")),
+    ("isolcpus=0-3 nohz_full=4-7", "7.2.0-x", "", dict(unbalanced="0-3", tickless="4-7")),
+    ("isolcpus=2-7 isolcpus=managed_irq,domain,2-7", SIX, "", dict(managed="2-7")),
+    ("isolcpus=2-7 isolcpus=managed_irq,domain,2-7", "7.2.0-x", "", dict(managed="")),
+    ("nohz_full=4-7", "7.0.0-x", "", dict(unbound="0-3")),
+    ("nohz_full=4-7 isolcpus=6-7", "7.2.0-x", "", dict(unbound="0-5")),
     ("isolcpus=0-3 isolcpus=managed_irq,4-7", NEW, "", dict(unbalanced="0-3", managed="4-7")),
     # lists of CPUs
     ("nohz_full=4-N", "5.10.1-x", "", dict(tickless="")),
@@ -101,6 +111,7 @@ ROWS = [
     # CPUs that the line keeps off
     ("nr_cpus=4 isolcpus=4-7 rcu_nocbs=4-7", SIX, "", dict(online="0-3", unbalanced="",
                                                             offloaded="0-3")),
+    ("maxcpus=0 isolcpus=1-3 rcu_nocbs=1", SIX, "", dict(online="0", unbalanced="", offloaded="0")),
     ("maxcpus=4 isolcpus=4-7", SIX, "", dict(online="0-3", unbalanced="")),
     ("maxcpus=4 isolcpus=0-3", SIX, "", dict(unbalanced="1-3")),
     ("maxcpus=4 isolcpus=0-3", "6.8.0-x", "", dict(unbalanced="0-3")),
@@ -121,6 +132,7 @@ ROWS = [
     ("systemd.cpu_affinity=0 isolcpus=4-7", SIX, "", dict(services="0")),
     # lockup detection
     ("nosoftlockup", SIX, "", dict(soft="", hard="0-7")),
+    ("nosoftlockup=0", SIX, "", dict(soft="", hard="0-7")),
     ("nmi_watchdog=panic,0", SIX, "", dict(soft="0-7", hard="")),
     ("nowatchdog", SIX, "", dict(soft="", hard="")),
     ("nmi_watchdog=1", SIX, "-HARDLOCKUP_DETECTOR", dict(hard="")),
@@ -195,6 +207,7 @@ def test_the_clock_and_its_watchdog(host: Machine) -> None:
     assert clock("notsc") == clock("tsc=unstable") == ("hpet", "")
     assert clock("clocksource=hpet")[0] == "hpet"
     assert clock("clocksource=acpi_pm")[0] == "tsc"
+    assert clock("clocksource=hpet clocksource=none")[0] == "tsc"
 
 
 def test_huge_pages_follow_their_size(host: Machine) -> None:
@@ -232,7 +245,7 @@ def test_cpus_of_arm_are_present_late(board: Machine) -> None:
         ("mds=off", {"mds": ("off",)}),
         ("iommu=pt iommu.passthrough=1", {"iommu.passthrough": ("1",)}),
         ("console=a console=b", {"console": ("a", "b")}),
-        ("threadirqs=1 mce=of numa_balancing=0 preempt=lazy", {}),
+        ("threadirqs=1 mce=of numa_balancing=0 preempt=lazy", {"threadirqs": ("",)}),
         ("odd odd=1 other -- mds=off", {"odd": ("1",), "other": ("",)}),
         ("tsc=recalibrate tsc=reliable", {"tsc": ("recalibrate",)}),
     ],

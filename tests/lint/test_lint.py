@@ -95,7 +95,7 @@ def fix_of(root: Path, line: str) -> list[Any]:
         ("nohlt", "ignored"),
         ("preempt=full", "effective"),
         ("threadirqs", "effective"),
-        ("threadirqs=1", "ignored"),
+        ("threadirqs=1", "assumed"),
         ("kernel.sched_rt_runtime_us=-1", "ignored"),
         ("vm.stat_interval=10", "ignored"),
         ("sysctl.vm.stat_interval=10", "assumed"),

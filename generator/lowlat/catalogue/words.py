@@ -112,8 +112,6 @@ def _hands_over(line: BootLine) -> bool:
 
 #: The conditions of rules, by their names in words.ini.
 _CONDITIONS: Mapping[str, Callable[[BootLine], object]] = {
-    "a tick shall stop": lambda line: line.effect.tickless,
-    "no tick shall stop": lambda line: not line.effect.tickless,
     "grace periods become normal after the boot": _normal_after_boot,
     "grace periods stay expedited": lambda line: not _normal_after_boot(line),
     "not real-time": lambda line: line.target.kernel.realtime is False,

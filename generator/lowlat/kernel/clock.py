@@ -31,7 +31,7 @@ def timekeeping(boot: Booting) -> Timekeeping:
     tsc.c, tsc_setup() and notsc_setup())."""
     machine = boot.machine
     words = boot.given("tsc", "notsc")
-    if not machine.is_x86:
+    if machine.arch is not None and not machine.is_x86:
         for word in words:
             boot.drop(word, "kernels of this architecture do not have it")
         return Timekeeping(_source(boot, ()))

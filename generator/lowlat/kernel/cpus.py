@@ -112,10 +112,12 @@ def _is_s390(machine: Machine) -> bool:
 def possible_below(line: str, machine: Machine) -> Optional[int]:
     """The number of CPUs to which nr_cpus= (kernel/smp.c) or possible_cpus= (arch/x86/kernel/cpu/
     topology.c, arch/s390/kernel/smp.c) limits the kernel; None without a limit. Of several nr_cpus=
-    the lowest counts."""
+    the lowest counts. Where none but the boot CPU may start, x86 has one possible CPU."""
     limits = [number for word in cmdline.values(line, "nr_cpus") if (number := _number(word))]
     if machine.is_x86 or _is_s390(machine):
         limits.append(_last_number(line, ("possible_cpus",), {}) or 0)
+    if machine.is_x86 and started_by(line) == 0:
+        limits.append(1)
     return min(filter(None, limits), default=None)
 
 

@@ -9,7 +9,7 @@ from lowlat.kernel.booting import Booting, Fate
 from lowlat.kernel.clock import Timekeeping, timekeeping
 from lowlat.kernel.frequency import frequency_driver
 from lowlat.kernel.idle import Idling, idling
-from lowlat.kernel.isolation import housekeeping, interrupts, offloaded, unbound
+from lowlat.kernel.isolation import housekeeping, interrupts, offloaded, ticks_stop, unbound
 from lowlat.kernel.line import Word
 from lowlat.kernel.lists import read_list
 from lowlat.kernel.lockups import lockup_detection
@@ -28,16 +28,18 @@ class Effect:
     item a word of the line, and takes no part in comparisons.
 
     ``unbalanced`` are out of load balancing, ``managed`` out of managed interrupts, ``tickless``
-    stop their tick, ``offloaded`` run no RCU callbacks. ``unbound`` run unbound work,
-    ``interrupts`` new interrupts, ``services`` systemd and what it starts. ``soft`` and ``hard``
-    are watched for lockups. ``frequency`` is None where no driver is known. ``settings`` are the
-    values that count of every other parameter, where they are not the kernel's default.
+    stop their tick beside a task, if ``ticks_stop`` at all; ``offloaded`` run no RCU callbacks.
+    ``unbound`` run unbound work, ``interrupts`` new interrupts, ``services`` systemd and what it
+    starts. ``soft`` and ``hard`` are watched for lockups. ``frequency`` is None where no driver is
+    known. ``settings`` are the values that count of every other parameter, where they are not the
+    kernel's default.
     """
 
     online: CpuSet
     unbalanced: CpuSet
     managed: CpuSet
     tickless: CpuSet
+    ticks_stop: bool
     offloaded: CpuSet
     unbound: CpuSet
     interrupts: CpuSet
@@ -51,6 +53,11 @@ class Effect:
     settings: Mapping[str, tuple[str, ...]]
     words: tuple[Word, ...] = field(compare=False)
     fates: tuple[Fate, ...] = field(compare=False)
+
+    @property
+    def stopped(self) -> CpuSet:
+        """The CPUs that stop their tick beside a task."""
+        return self.tickless if self.ticks_stop else CpuSet()
 
     @property
     def isolated(self) -> CpuSet:
@@ -75,6 +82,7 @@ def read(line: str, kernel: Kernel, machine: Machine) -> Effect:
         unbalanced=kept.domain & on,
         managed=kept.managed & on,
         tickless=kept.tickless & on,
+        ticks_stop=ticks_stop(boot),
         offloaded=callbacks & on,
         unbound=unbound(kept, boot) & on,
         interrupts=interrupts(boot) & on,

@@ -56,8 +56,11 @@ def _override(boot: Booting) -> tuple[Optional[str], bool]:
     """boot_option_idle_override, and whether idle CPUs poll. The last valid idle= decides the
     first; poll adds to a counter that no other word lowers (cpu_idle_poll_ctrl() in
     kernel/sched/idle.c)."""
-    known = boot.machine.is_x86 or boot.has("idle= on ARM")
-    values = (_X86_VALUES if boot.machine.is_x86 else _ARM_VALUES) if known else ()
+    arch, x86 = boot.machine.arch, boot.machine.is_x86
+    values = (
+        *(_X86_VALUES if x86 or arch is None else ()),
+        *(_ARM_VALUES if not x86 and (arch is None or boot.has("idle= on ARM")) else ()),
+    )
     for word in boot.given("idle"):
         if word.value not in values:
             boot.drop(word, f"'{word.value[:30]}' is not a value of this parameter here")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The CPUs that isolcpus=, nohz_full=, rcu_nocbs= and irqaffinity= keep from the system's work."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Optional
 
@@ -125,6 +126,8 @@ def _refused(kinds: set[str], isolated: CpuSet, masks: _Masks, boot: Booting) ->
     if any(masks.kinds[kind] != isolated for kind in others):
         before = "" if apart else "before 5.18 "
         return f"{before}isolcpus and nohz_full have to list the same CPUs: the second is dropped"
+    if others and not boot.has("an equal second list is taken"):
+        return "from 7.0 on the kernel drops a second list of one kind, an equal one too"
     both = masks.kinds.get(_DOMAIN, masks.kinds.get(_TICK))
     if both is None or not kinds & {_DOMAIN, _TICK}:
         return None
@@ -142,6 +145,17 @@ def _without_boot_cpu(tickless: CpuSet, boot: Booting) -> CpuSet:
         if word.name == "nohz_full":
             boot.note(word, f"the kernel clears CPU {boot.cpu}, which keeps time")
     return tickless - CpuSet.of([boot.cpu])
+
+
+def ticks_stop(boot: Booting) -> bool:
+    """Whether a CPU stops its tick at all, idle or not (kernel/time/tick-sched.c,
+    setup_tick_nohz(); without it tick_nohz_full_update_tick() does nothing)."""
+    word = boot.last("nohz")
+    stop = word is None or re.match("[0nNfF]|[oO][fF]", word.value) is None
+    if word is not None and not stop:
+        for other in boot.given("nohz_full"):
+            boot.note(other, f"with {word.text} no CPU stops its tick")
+    return stop
 
 
 def offloaded(tickless: CpuSet, boot: Booting) -> CpuSet:
@@ -199,7 +213,8 @@ def interrupts(boot: Booting) -> CpuSet:
 def unbound(kept: Isolation, boot: Booting) -> CpuSet:
     """The CPUs of unbound work (kernel/workqueue.c, workqueue_init_early())."""
     allowed = boot.possible
-    for isolated in (kept.noise, kept.domain):
+    noise = kept.noise if boot.has("nohz_full keeps unbound work away") else CpuSet()
+    for isolated in (noise, kept.domain):
         if allowed - isolated:
             allowed = allowed - isolated
     word = boot.last("workqueue.unbound_cpus")

@@ -18,13 +18,10 @@ def lockup_detection(noise: CpuSet, boot: Booting) -> tuple[CpuSet, CpuSet]:
     if not soft and not hard:
         for word in everywhere:
             boot.drop(word, "the kernel is built without lockup detection")
-    for word in (*everywhere, *boot.given("nosoftlockup")):
-        if not word.flag:
-            boot.drop(word, f"takes no value; '{word.value[:30]}' makes it another parameter")
     off = bool(boot.given("nowatchdog"))
     cpus = boot.online - noise
     soft = soft and not off and not boot.given("nosoftlockup")
-    hard = hard and not off and _hard(boot)
+    hard = hard and not off and _hard(boot) and _can_count(boot)
     return (cpus if soft else CpuSet()), (cpus if hard else CpuSet())
 
 
@@ -36,3 +33,12 @@ def _hard(boot: Booting) -> bool:
         for value in word.value.split(","):
             on = {"0": False, "1": True}.get(value, on)
     return on
+
+
+def _can_count(boot: Booting) -> bool:
+    """Whether the hard lockup detector has a counter, or CPUs watch each other: an Intel guest
+    without the flag has none (arch/x86/events/intel/core.c, intel_pmu_init())."""
+    machine, processor = boot.machine, boot.machine.processor
+    known = machine.hypervisor is not None and processor.flags_known
+    bare = known and processor.vendor == "GenuineIntel" and "arch_perfmon" not in processor.flags
+    return not bare or boot.built("HARDLOCKUP_DETECTOR_BUDDY") is True

@@ -23,18 +23,19 @@ _REALTIME = "realtime"
 _ELSEWHERE = {
     "isolcpus": ".*",
     "nohz_full": ".*",
+    "nohz": ".*",
     "rcu_nocbs": ".*",
     "irqaffinity": ".*",
     "workqueue.unbound_cpus": ".*",
     "systemd.cpu_affinity": ".*",
     "maxcpus": ".*",
-    "nosmp": "",
+    "nosmp": ".*",
     "nr_cpus": ".*",
     "possible_cpus": ".*",
-    "nosmt": "",
+    "nosmt": r"(?!force\Z).*",
     "idle": ".*",
-    "nohlt": "",
-    "hlt": "",
+    "nohlt": ".*",
+    "hlt": ".*",
     "cpuidle.off": ".*",
     "intel_idle.max_cstate": ".*",
     "processor.max_cstate": ".*",
@@ -42,12 +43,12 @@ _ELSEWHERE = {
     "amd_pstate": ".*",
     "clocksource": ".*",
     "tsc": "reliable|nowatchdog|unstable",
-    "notsc": "",
+    "notsc": ".*",
     "hugepagesz": ".*",
     "hugepages": ".*",
     "default_hugepagesz": ".*",
-    "nowatchdog": "",
-    "nosoftlockup": "",
+    "nowatchdog": ".*",
+    "nosoftlockup": ".*",
     "nmi_watchdog": "[01]",
 }
 
@@ -87,6 +88,7 @@ def settings(boot: Booting) -> dict[str, tuple[str, ...]]:
     for word in boot.words:
         if boot.counts(word) and not _is_elsewhere(word):
             name, _, value = _STANDS_FOR.get(word.normal, word.normal).partition("=")
+            value = "" if accepted(name) == "" else value
             found[name] = (*found.get(name, ()), value) if _each(word) else (value,)
             _overriding(word, boot)
     given = {word.normal for word in boot.words if boot.counts(word)}
@@ -155,10 +157,10 @@ def _refusals(word: Word, boot: Booting) -> Iterator[str]:
     for keys in _keys(word.name):
         yield from _not_here(keys, boot)
         values = keys.get("values")
-        if values is not None and not re.fullmatch(values, word.value, re.DOTALL):
-            shown = word.value[:30]
-            flag = f"takes no value; '{shown}' makes it another, unknown parameter"
-            yield f"'{shown}' is not a value of this parameter" if values else flag
+        if values and not re.fullmatch(values, word.value, re.DOTALL):
+            yield f"'{word.value[:30]}' is not a value of this parameter"
+        elif values == "" and not word.flag:
+            boot.note(word, "the kernel reads the name alone, whatever the value")
         if "needs" in keys and boot.counts(word):
             boot.needs(keys["needs"], word)
     module, _, parameter = word.name.partition(".")

@@ -69,8 +69,6 @@ def _without(word: Word, line: LintedLine) -> str:
 def _meant(word: Word) -> Optional[str]:
     """The word that was probably meant by one whose value no kernel accepts."""
     values = accepted(word.name)
-    if values == "" and word.value:
-        return word.name
     if word.normal in MEANT or values is None or re.fullmatch(values, word.value, re.DOTALL):
         return MEANT.get(word.normal)
     choices = [part for part in re.split(r"\W+", values) if len(part) > 1]

@@ -40,6 +40,8 @@ def harms(line: LintedLine) -> dict[int, Opinion]:
 def _of(word: Word, line: LintedLine) -> Iterator[Opinion]:
     if word.name in ("isolcpus", "nohz_full"):
         yield from _isolating(word, line)
+    elif word.name == "nohz":
+        yield from _ticking(line)
     elif word.name in KEPT_LISTS:
         yield from _allowing(word, line)
     elif word.name in ("idle", "nohlt"):
@@ -75,6 +77,14 @@ def _isolating(word: Word, line: LintedLine) -> Iterator[Opinion]:
     if split_off:
         why = f"splits cores: the sibling CPU {split_off} is not isolated and shares the core"
         yield Opinion(_HARMFUL, why, whole)
+
+
+def _ticking(line: LintedLine) -> Iterator[Opinion]:
+    if not line.effect.ticks_stop and line.effect.tickless:
+        why = "without dynamic ticks no CPU stops its tick, so nohz_full has no effect"
+        yield Opinion(_CONTRADICTORY, why, DELETE)
+    elif not line.effect.ticks_stop:
+        yield Opinion(_HARMFUL, "the tick keeps running on every CPU, idle or not", DELETE)
 
 
 def _beside(cpus: CpuSet, machine: Machine) -> CpuSet:

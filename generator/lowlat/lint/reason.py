@@ -28,6 +28,7 @@ from lowlat.catalogue.words import (
 from lowlat.kernel import facts
 from lowlat.kernel.cpus import KEEPING_OFF, LIMITING
 from lowlat.kernel.line import Word
+from lowlat.kernel.settings import accepted
 from lowlat.lint.booted import LintedLine
 from lowlat.lint.opinion import DELETE, Opinion
 
@@ -104,6 +105,8 @@ def _differs(word: Word, entry: Tunable, line: LintedLine) -> bool:
     if entry.value is None or word.name in CPU_LISTS or word.normal in STANDS_FOR:
         return False
     own = entry.own_value(line.boot_line.target)
+    if own == accepted(word.name) == "":  # of a flag the kernel reads the name alone
+        return False
     if word.value in {own, *({"y", "Y", "on"} if own == "1" else ())}:
         return False
     number = own.isdecimal()  # a reason about a number is about that number

@@ -52,7 +52,7 @@ def _sets(plan: Plan, effect: Effect) -> Iterator[tuple[str, CpuSet, CpuSet]]:
             if "managed_irq" in flags:
                 yield "without managed interrupts", effect.managed, isolated
         elif parameter.name == "nohz_full":
-            yield "without a tick", effect.tickless, isolated
+            yield "without a tick", effect.stopped, isolated
         elif parameter.name == "rcu_nocbs":
             listed = effect.online if parameter.value == "all" else isolated
             yield "without RCU callbacks", effect.offloaded, listed | effect.tickless

@@ -13,7 +13,7 @@ from lowlat.model.machine import Processor
 #: CPU flags that change a plan; the other 150 or so flags of a modern CPU are left out.
 _FLAGS = frozenset(
     ("constant_tsc", "nonstop_tsc", "tsc_adjust", "tsc_reliable")
-    + ("split_lock_detect", "bus_lock_detect", "hypervisor", "pdpe1gb")
+    + ("split_lock_detect", "bus_lock_detect", "hypervisor", "pdpe1gb", "arch_perfmon")
 )
 
 #: Bugs of x86 processors for which the kernel may switch SMT off.
