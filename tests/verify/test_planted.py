@@ -24,6 +24,8 @@ from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import EvidenceKind, Target, Tunable, Value, ValueFormat
 from lowlat.host.archive import Archive, Recorder
 from lowlat.host.root import Root
+from lowlat.kernel.booting import End
+from lowlat.kernel.effect import read
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Cpus, Kernel, Machine, PowerControl
 from lowlat.model.plan import Plan, PlannedCpus, PlannedLine, PlannedParameter, PlannedSetting
@@ -152,7 +154,7 @@ def _plan(line: str, boot: tuple[PlannedParameter, ...], run: tuple[PlannedSetti
 
 
 def _base() -> Files:
-    files = {**machine(config="CONFIG_HZ=250\n"), "var/log/dmesg": _BEGIN}
+    files = {**machine(config=None), "var/log/dmesg": _BEGIN}
     return {**files, "proc/sys/kernel/random/boot_id": "1-1\n"}
 
 
@@ -169,7 +171,7 @@ def _example(pattern: str, text: str) -> str:
 
 def _boot(entry: Tunable) -> PlantedSetting:
     value, sign = entry.own_value(_TARGET), entry.sign
-    shown = sign.expected(value) or ""
+    shown = _shown(entry, value)
     files = {**_base(), **_BEHAVIOUR[sign.shows][0]}
     files["proc/cmdline"] = f"quiet {entry.parameter(value)}\n"
     if sign.path:
@@ -181,6 +183,15 @@ def _boot(entry: Tunable) -> PlantedSetting:
     return PlantedSetting(
         entry, _plan(entry.parameter(value), (item,), ()), files, "cmdline", value
     )
+
+
+def _shown(entry: Tunable, value: str) -> str:
+    """What the sign's file and message show of a planned value."""
+    sign = entry.sign
+    if sign.cpus is None:
+        return sign.expected(value) or ""
+    cpus = sign.cpus(read(entry.parameter(value), _TARGET.kernel, _MACHINE))
+    return cpus.mask() if sign.reads is ValueFormat.MASK else str(cpus)
 
 
 def _run_time(entry: Tunable) -> PlantedSetting:
@@ -235,7 +246,9 @@ def _planted_at_boot(made: PlantedSetting) -> Iterator[tuple[str, Files]]:
     sign, files = made.entry.sign, made.files
     name, line = made.entry.name, files["proc/cmdline"]
     yield "absent", {**files, "proc/cmdline": "quiet\n"}
-    yield "given twice", {**files, "proc/cmdline": f"{line.strip()} {name}=other\n"}
+    twice = f"{line.strip()} {name}=other"
+    if read(twice, _TARGET.kernel, _MACHINE).fates[1].end is End.OVERRIDDEN:
+        yield "given twice", {**files, "proc/cmdline": f"{twice}\n"}
     word = made.entry.parameter(made.value)
     unknown = f'{_BEGIN}Unknown kernel command line parameters "{word}", will be passed\n'
     yield "refused as unknown", {**files, "var/log/dmesg": unknown}
@@ -248,7 +261,7 @@ def _planted_at_boot(made: PlantedSetting) -> Iterator[tuple[str, Files]]:
         against = f"{said}{_example(sign.contradiction, '')}"
         if "Housekeeping:" not in against:
             yield "refused with a message", {**files, "var/log/dmesg": against}
-    if sign.spoiled:
+    if name == "nohz_full":
         yield "spoiled by another word", {**files, "proc/cmdline": f"{line.strip()} nohz=off\n"}
     for opposite in _BEHAVIOUR[sign.shows][1:]:
         yield "not seen to work", {**files, **opposite}

@@ -11,6 +11,7 @@ from typing import Callable, Optional
 
 from lowlat.catalogue import huge_pages
 from lowlat.kernel import facts
+from lowlat.kernel.effect import Effect
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Kernel, Machine
 
@@ -189,11 +190,12 @@ class Evidence:
     """How the effect of a setting shows, by evidence that a mere copy of the value cannot give.
 
     ``path`` is a file that contains ``expected(value)``; None from ``expected`` means that no file
-    shows this value. ``part`` (a regular expression with one group) selects the relevant text.
-    ``shows`` tells how much the file proves, and what else is checked. ``proof`` is a kernel
-    message; its group, if any, contains ``expected(value)``, and the last of several messages
-    counts. ``contradiction`` is a message that disproves the effect; a boot word that matches
-    ``spoiled`` does so too. ``gone`` is a path that exists unless the parameter holds.
+    shows this value. Of a list it contains the CPUs that ``cpus`` picks from the line's effect, and
+    shows nothing if these are none. ``part`` (a regular expression with one group) selects the
+    relevant text. ``shows`` tells how much the file proves, and what else is checked. ``proof`` is
+    a kernel message; its group, if any, contains ``expected(value)``, and the last of several
+    messages counts. ``contradiction`` is a message that disproves the effect. ``gone`` is a path
+    that exists unless the parameter holds.
 
     For a run-time setting, ``path`` is a file beside the written one, or a glob of others, in which
     the kernel shows the result: ``expected``, or the content of the file ``like`` beside it.
@@ -204,9 +206,9 @@ class Evidence:
     shows: EvidenceKind = EvidenceKind.STATE
     reads: ValueFormat = ValueFormat.TEXT
     expected: Callable[[str], Optional[str]] = lambda value: value
+    cpus: Optional[Callable[[Effect], CpuSet]] = None
     proof: Optional[str] = None
     contradiction: Optional[str] = None
-    spoiled: Optional[str] = None
     gone: Optional[str] = None
     like: Optional[str] = None
 

@@ -16,7 +16,6 @@ from lowlat.catalogue.entry import (
 )
 from lowlat.catalogue.needs import ISOLATION, built_in, config
 from lowlat.kernel.cpus import takes_nosmt
-from lowlat.model.cpuset import CpuSet
 
 _ISOLATION = "kernel/sched/isolation.c"
 
@@ -60,11 +59,6 @@ def _isolated_already(target: Target) -> Optional[str]:
     if _beside_a_partition(target) and _is_old(target):
         return "cpuset.partition isolates these CPUs, and this kernel does not know managed_irq"
     return None
-
-
-def _domains(value: str) -> Optional[str]:
-    """The CPU list of an isolcpus= value that isolates scheduler domains, else None."""
-    return None if re.match("managed_irq,[0-9]", value) else re.sub(r"^[a-z_,]+,", "", value)
 
 
 def _offloaded_already(target: Target) -> Optional[str]:
@@ -116,7 +110,7 @@ ENTRIES = (
         sign=Evidence(
             path="/sys/devices/system/cpu/isolated",
             reads=ValueFormat.LIST,
-            expected=_domains,
+            cpus=lambda effect: effect.unbalanced,
             shows=EvidenceKind.MANAGED_IRQ,
             contradiction=r"Housekeeping:|isolcpus:",
         ),
@@ -146,7 +140,7 @@ ENTRIES = (
             reads=ValueFormat.LIST,
             proof=r"NO_HZ: Full dynticks CPUs: ([\d,-]*)\.",
             contradiction=r"Housekeeping:|NO_HZ: (Clearing|Can't run)",
-            spoiled=r"nohz=(?:[0nNfF].*|[oO][fF].*)",
+            cpus=lambda effect: effect.stopped,
         ),
     ),
     Tunable(
@@ -167,6 +161,7 @@ ENTRIES = (
         sign=Evidence(
             shows=EvidenceKind.CALLBACK_THREADS,
             reads=ValueFormat.LIST,
+            cpus=lambda effect: effect.offloaded,
             proof=r"rcu:\s+Offload RCU callbacks from CPUs: ([\d,-]*)\.",
             contradiction=r"rcu_nocbs= bad CPU range",
         ),
@@ -186,7 +181,7 @@ ENTRIES = (
             path="/proc/irq/default_smp_affinity",
             reads=ValueFormat.MASK,
             shows=EvidenceKind.DEVICE_IRQS,
-            expected=lambda value: CpuSet.parse_list(value).mask(),
+            cpus=lambda effect: effect.interrupts,
         ),
     ),
     Tunable(

@@ -117,7 +117,10 @@ ENTRIES = (
         "the first process, nothing happens",
         risk=Risk.THROUGHPUT,
         sign=Evidence(
-            path="/proc/1/status", part=r"^Cpus_allowed_list:\s*(\S+)", reads=ValueFormat.LIST
+            path="/proc/1/status",
+            part=r"^Cpus_allowed_list:\s*(\S+)",
+            reads=ValueFormat.LIST,
+            cpus=lambda effect: effect.services,
         ),
     ),
     Tunable(

@@ -14,7 +14,6 @@ from lowlat.catalogue.entry import (
 )
 from lowlat.catalogue.needs import ISOLATION, built_in, done_by, feature, without_fault
 from lowlat.kernel import facts
-from lowlat.model.cpuset import CpuSet
 
 _MASK = "/sys/devices/virtual/workqueue/cpumask"
 _REQUESTED = "/sys/devices/virtual/workqueue/cpumask_requested"
@@ -55,7 +54,7 @@ ENTRIES = (
         sign=Evidence(
             path=_MASK,
             reads=ValueFormat.MASK,
-            expected=lambda value: CpuSet.parse_list(value).mask(),
+            cpus=lambda effect: effect.unbound,
             contradiction=r"workqueue.unbound_cpus: incorrect CPU range",
         ),
     ),

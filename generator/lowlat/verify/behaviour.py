@@ -19,15 +19,15 @@ from lowlat.runtime.settings import RuntimeRecord
 from lowlat.verify import clock_events
 from lowlat.verify.finding import Judged, Standing
 from lowlat.verify.overrides import Overrides
+from lowlat.verify.readings import POSSIBLE
 
 INTERRUPTS = "/proc/interrupts"
 TIMERS = "/proc/timer_list"
-_POSSIBLE = f"{CPU}/possible"
 _STATES = f"{CPU}/cpu[0-9]*/cpuidle/state[0-9]*"
 _GROUPS = "/sys/kernel/iommu_groups/[0-9]*/type"
 
 #: All files read in this module, as globs.
-FILES = (INTERRUPTS, TIMERS, _POSSIBLE, _GROUPS, f"{_STATES}/name", f"{_STATES}/usage")
+FILES = (INTERRUPTS, TIMERS, _GROUPS, f"{_STATES}/name", f"{_STATES}/usage")
 
 #: Drivers that request no thread, so that a thread of theirs is a forced one; "irq/N-s-" is the
 #: second thread of an interrupt that has one anyway (setup_irq_thread() in kernel/irq/manage.c).
@@ -53,21 +53,22 @@ class Behaviour:
         self.root = root
         self.overrides = Overrides(plan, root)
         self.threads = Threads(root)
-        self._looks: Mapping[EvidenceKind, Callable[[str], Optional[Judged]]] = {
-            EvidenceKind.MANAGED_IRQ: lambda value: self._managed(),
-            EvidenceKind.DEVICE_IRQS: lambda value: self._kept_away(),
-            EvidenceKind.CALLBACK_THREADS: self._offloaded,
-            EvidenceKind.FORCED_THREADS: lambda value: self._forced(),
-            EvidenceKind.THREAD_PRIORITY: self._priority,
-            EvidenceKind.IDLE_STATES: self._shallow,
-            EvidenceKind.IDLE_USAGE: lambda value: self._awake(),
-            EvidenceKind.TICKS_APART: lambda value: self._apart(),
-            EvidenceKind.IOMMU_GROUPS: lambda value: self._untranslated(),
+        self._looks: Mapping[EvidenceKind, Callable[[str, CpuSet], Optional[Judged]]] = {
+            EvidenceKind.MANAGED_IRQ: lambda value, cpus: self._managed(),
+            EvidenceKind.DEVICE_IRQS: lambda value, cpus: self._kept_away(),
+            EvidenceKind.CALLBACK_THREADS: lambda value, cpus: self._offloaded(cpus),
+            EvidenceKind.FORCED_THREADS: lambda value, cpus: self._forced(),
+            EvidenceKind.THREAD_PRIORITY: lambda value, cpus: self._priority(value),
+            EvidenceKind.IDLE_STATES: lambda value, cpus: self._shallow(value),
+            EvidenceKind.IDLE_USAGE: lambda value, cpus: self._awake(),
+            EvidenceKind.TICKS_APART: lambda value, cpus: self._apart(),
+            EvidenceKind.IOMMU_GROUPS: lambda value, cpus: self._untranslated(),
         }
 
-    def look(self, shows: EvidenceKind, value: str) -> Optional[Judged]:
+    def look(self, shows: EvidenceKind, value: str, cpus: CpuSet) -> Optional[Judged]:
+        """``cpus`` are those of a planned list."""
         look = self._looks.get(shows)
-        return look(value) if look else None
+        return look(value, cpus) if look else None
 
     @cached_property
     def journal(self) -> RuntimeRecord:
@@ -75,18 +76,17 @@ class Behaviour:
 
     # --------------------------------------------------------------- threads
 
-    def _offloaded(self, value: str) -> Optional[Judged]:
+    def _offloaded(self, wanted: CpuSet) -> Optional[Judged]:
         """From 5.17 on every CPU has these threads once one CPU is offloaded (2cf4528d6dd6)."""
         if not self.threads.all:
             return None
-        wanted = named_cpus(self.root, value)
         named = (re.fullmatch(r"rcuo[a-fh-z]/(\d+)", thread.comm) for thread in self.threads.all)
         made = CpuSet.of(int(name[1]) for name in named if name)
         if not wanted <= made:
             what = f"there is no kernel thread rcuop/N of CPU {wanted - made}"
             return Judged(Standing.IGNORED, str(made), what)
         what = f"kernel threads rcuop/N of CPU {made} exist"
-        if made - wanted or value == "all":
+        if made - wanted or wanted == self.root.read_cpus(POSSIBLE):
             return Judged(Standing.UNVERIFIABLE, None, f"{what}, of which some may offload nothing")
         return Judged(Standing.EFFECTIVE, str(made), what)
 
@@ -224,11 +224,6 @@ class Behaviour:
             return Judged(Standing.EFFECTIVE, "identity", what)
         state = Standing.IGNORED if len(other) == len(known) else Standing.UNVERIFIABLE
         return Judged(state, None, f"of {len(known)} IOMMU groups {len(other)} are not: {other[0]}")
-
-
-def named_cpus(root: Root, value: str) -> CpuSet:
-    """The CPUs of a list, or of "all"; none if those are not known. Raises CpuSetError."""
-    return CpuSet.parse_list(value) if value != "all" else root.read_cpus(_POSSIBLE) or CpuSet()
 
 
 def _hertz(text: str) -> Optional[int]:

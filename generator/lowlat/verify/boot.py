@@ -6,14 +6,19 @@ from functools import cached_property
 from typing import Optional
 
 from lowlat.catalogue import lookup
+from lowlat.catalogue.entry import Evidence
 from lowlat.host.kmsg import CLOCK_BECAME_UNSTABLE, UNSTABLE_CLOCK, Messages
+from lowlat.kernel.booting import End, Fate
+from lowlat.kernel.line import Word
 from lowlat.model import cmdline
+from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import PlannedParameter
 from lowlat.verify import ticks
 from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.diff import CMDLINE, unplanned
 from lowlat.verify.effects import Effects
 from lowlat.verify.finding import Finding, Judged, Standing
+from lowlat.verify.readings import Readings
 from lowlat.verify.ticks import TickCounts
 
 
@@ -27,7 +32,8 @@ class BootFindings:
         self._messages = messages
         self._counts = counts
         self._line = behaviour.root.read("/proc/cmdline")
-        self._effects = Effects(behaviour, messages, self._line or "")
+        self._readings = Readings.of(self._plan, behaviour.root, self._line or "")
+        self._effects = Effects(behaviour, messages, self._readings)
 
     def rows(self) -> list[Finding]:
         """A row for each planned parameter, then one for each parameter that was not planned."""
@@ -59,14 +65,35 @@ class BootFindings:
         if self._line is None:
             return Judged(Standing.UNVERIFIABLE, None, "/proc/cmdline cannot be read")
         given = cmdline.values(self._line, parameter.name)
-        if parameter.value not in given:
+        found = self._readings.word(parameter)
+        if found is None:
             return Judged(Standing.NOT_APPLIED, given[-1] if given else None, self._missing(given))
-        if len(set(given)) > 1:
-            return Judged(
-                Standing.NOT_APPLIED, ", ".join(given), "/proc/cmdline has it more than once"
-            )
-        judged = self._effects.judge(parameter, lookup(parameter.name).sign)
+        word, fate = found
+        if fate.end in (End.OVERRIDDEN, End.NOT_READ):
+            return Judged(Standing.NOT_APPLIED, ", ".join(given), self._passed_over(fate))
+        judged = self._by_effect(parameter, word, fate, lookup(parameter.name).sign)
         return self._by_clock(judged) if parameter.name == "nohz_full" else judged
+
+    def _by_effect(
+        self, parameter: PlannedParameter, word: Word, fate: Fate, sign: Evidence
+    ) -> Judged:
+        """By what the kernel shows, and why it shows otherwise."""
+        judged = self._effects.judge(parameter, sign)
+        lost = self._readings.lost(sign.cpus) if sign.cpus else CpuSet()
+        if fate.end is End.TAKEN and lost:
+            why = fate.why or f"with this line the kernel leaves out CPU {lost}"
+            return Judged(Standing.IGNORED, judged.effective, why)
+        if fate.end is End.DROPPED and not fate.assumed and judged.state is not Standing.EFFECTIVE:
+            seen = f"; {judged.evidence}" if judged.state is Standing.IGNORED else ""
+            return Judged(Standing.IGNORED, judged.effective, f"{fate.why}{seen}")
+        others = (item for item in self._readings.dropped(parameter.name) if item[0] != word)
+        beside = "".join(f"; {other.text} is dropped: {why.why}" for other, why in others)
+        return judged._replace(evidence=f"{judged.evidence}{beside}")
+
+    def _passed_over(self, fate: Fate) -> str:
+        if fate.by is None:
+            return fate.why
+        return f"/proc/cmdline has {self._readings.booted.words[fate.by].text} too: {fate.why}"
 
     def _missing(self, given: list[str]) -> str:
         if given:

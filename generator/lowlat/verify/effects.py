@@ -14,8 +14,9 @@ from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.plan import PlannedParameter
 from lowlat.runtime import settings
-from lowlat.verify.behaviour import Behaviour, named_cpus
+from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.finding import Judged, Standing
+from lowlat.verify.readings import Readings
 
 #: kernel/sched/isolation.c prints this for isolcpus or for nohz_full: the file of the list decides.
 _EITHER = "Housekeeping:"
@@ -35,14 +36,14 @@ def gone(root: Root) -> frozenset[str]:
 class Effects:
     """The effects of one boot's line on one machine."""
 
-    def __init__(self, behaviour: Behaviour, messages: Messages, line: str) -> None:
+    def __init__(self, behaviour: Behaviour, messages: Messages, readings: Readings) -> None:
         self._behaviour = behaviour
         self._root = behaviour.root
         self._messages = messages
-        self._line = line
+        self._readings = readings
 
     def judge(self, parameter: PlannedParameter, sign: Evidence) -> Judged:
-        """The state of a parameter that is on the command line once."""
+        """The state of a parameter that is on the command line, by what the kernel shows."""
         value = parameter.value
         held = self._by_file(value, sign)
         holds = held is not None and held.state is Standing.EFFECTIVE
@@ -55,7 +56,8 @@ class Effects:
                 return held
         if sign.gone:
             return self._by_absence(value, sign.gone)
-        shown = self._by_message(value, sign) or self._behaviour.look(sign.shows, value)
+        shown = self._by_message(value, sign)
+        shown = shown or self._behaviour.look(sign.shows, value, self._planned(sign))
         if shown is None:
             return self._unseen(sign, held)
         evidence = f"{held.evidence}; {shown.evidence}" if held else shown.evidence
@@ -68,15 +70,30 @@ class Effects:
         if held is not None and sign.part:
             match = re.search(sign.part, held, re.MULTILINE)
             held = match[1] if match else None
+        if sign.cpus:
+            return None if held is None else self._by_list(held, sign)
         expected = sign.expected(value)
         if held is None or expected is None:
             return None
         same = settings.equal(sign.reads, held, expected)
-        held, expected = map(sign.reads.listed, (held, expected))
-        why = f"{sign.path} is {held or 'empty'}"
-        if same:
-            return Judged(Standing.EFFECTIVE, held, why)
-        return Judged(Standing.IGNORED, held, f"{why}, not {expected}")
+        return _compared(sign, held, expected, same)
+
+    def _by_list(self, held: str, sign: Evidence) -> Optional[Judged]:
+        """By a file that has CPUs, which may also list those that stay offline."""
+        planned = self._planned(sign)
+        parse = CpuSet.parse_mask if sign.reads is ValueFormat.MASK else CpuSet.parse_list
+        try:
+            cpus = parse(held)
+        except CpuSetError:  # "(null)" is what kernels print for none
+            cpus = CpuSet()
+        if not planned:
+            return None
+        same = cpus & self._readings.planned.online == planned
+        return _compared(sign, sign.reads.listed(held), str(planned), same)
+
+    def _planned(self, sign: Evidence) -> CpuSet:
+        """The CPUs of a planned list."""
+        return sign.cpus(self._readings.planned) if sign.cpus else CpuSet()
 
     def _own(self, sign: Evidence, held: Judged) -> Judged:
         """A file's value, unless another writer may have set it."""
@@ -113,11 +130,10 @@ class Effects:
                 why = "the kernel message that confirms it is missing"
                 return Judged(Standing.IGNORED, None, why)
             return None
-        last, expected = proof[-1], sign.expected(value)
+        last = proof[-1]
         said = last.groups()[-1] if last.groups() else None
-        state = Standing.EFFECTIVE
-        if said is not None and expected is not None and not self._holds(sign, said, expected):
-            state = Standing.IGNORED
+        holds = said is None or self._holds(sign, said, value)
+        state = Standing.EFFECTIVE if holds else Standing.IGNORED
         return Judged(state, said or value, f"kernel message: {last[0].strip()}")
 
     def _unseen(self, sign: Evidence, held: Optional[Judged]) -> Judged:
@@ -137,7 +153,7 @@ class Effects:
         return Judged(Standing.UNVERIFIABLE, None, why)
 
     def _complaints(self, parameter: str, sign: Evidence) -> Iterator[str]:
-        """The kernel's messages against it, and the boot words that disable it."""
+        """The kernel's messages against it."""
         text = self._messages.text
         # The kernel also names parameters that its early code reads by itself.
         unknown = None if self._messages.said(sign.proof) else UNKNOWN_PARAMETERS.search(text)
@@ -149,15 +165,19 @@ class Effects:
         for malformed in MALFORMED_PARAMETER.finditer(text):
             if cmdline.name_of(malformed[1]) == parameter:
                 yield f"kernel message: {malformed[0]}"
-        for word in cmdline.parse(self._line) if sign.spoiled else ():
-            if re.fullmatch(sign.spoiled or "", word):
-                yield f"/proc/cmdline has {word} too, with which it does nothing"
 
-    def _holds(self, sign: Evidence, said: str, expected: str) -> bool:
+    def _holds(self, sign: Evidence, said: str, value: str) -> bool:
         """Whether a message has the expected value; a list of CPUs may name more."""
-        if sign.reads is not ValueFormat.LIST:
-            return said == expected
+        if not sign.cpus:
+            return sign.expected(value) in (None, said)
         try:
-            return CpuSet() != named_cpus(self._root, expected) <= CpuSet.parse_list(said)
+            return CpuSet() != self._planned(sign) <= CpuSet.parse_list(said)
         except CpuSetError:
             return False
+
+
+def _compared(sign: Evidence, held: str, expected: str, same: bool) -> Judged:
+    why = f"{sign.path} is {held or 'empty'}"
+    if same:
+        return Judged(Standing.EFFECTIVE, held, why)
+    return Judged(Standing.IGNORED, held, f"{why}, not {expected}")

@@ -29,7 +29,7 @@ from lowlat.plan.online_cpus import ONLINE
 from lowlat.render.files import expand
 from lowlat.runtime.kthreads import SCHEME, Threads
 from lowlat.runtime.settings import JOURNAL
-from lowlat.verify import behaviour, counters, effects, overrides, tasks
+from lowlat.verify import behaviour, counters, effects, overrides, readings, tasks
 
 #: Read for every plan.
 _ALWAYS = (
@@ -39,6 +39,7 @@ _ALWAYS = (
     BOOT_ID,
     *counters.ISOLATED,
     *behaviour.FILES,
+    *readings.FILES,
     *overrides.FILES,
     *(store.PLAN, store.IN_USE, JOURNAL),
 )
