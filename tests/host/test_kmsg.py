@@ -49,7 +49,7 @@ def test_the_journal_is_asked_for_this_boot_where_the_kernel_has_lost_its_start(
     assert messages is not None and messages.complete
     assert "--dmesg --boot" in messages.text
     _printing(tmp_path, journalctl="exit 1")
-    assert read_messages(Root()) == Messages("usb 1-1: new device\n", complete=False)
+    assert read_messages(Root()) == Messages("[  100.0] usb 1-1: new device\n", complete=False)
 
 
 @pytest.mark.parametrize("kept", ["true", "echo denied >&2; exit 1"])

@@ -5,7 +5,8 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Optional
+from functools import cached_property
+from typing import NamedTuple, Optional
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError
@@ -30,7 +31,8 @@ MALFORMED_PARAMETER = re.compile(r"Malformed early option '([^']*)'")
 #: kernel/sched/clock.c and kernel/time/clocksource.c: if a stable scheduler clock becomes unstable,
 #: no CPU stops its tick any more (TICK_DEP_BIT_CLOCK_UNSTABLE).
 CLOCK_BECAME_UNSTABLE = (
-    r"TSC found unstable|Marking clocksource 'tsc[^']*' as unstable|sched_clock: Marking unstable"
+    r"TSC found unstable|Marking clocksource '?tsc[^' ]*'? (?:as )?unstable|"
+    r"sched_clock: Marking unstable"
 )
 
 #: arch/x86/kernel/tsc.c: also printed for a clock that never was stable, which keeps no tick.
@@ -40,16 +42,33 @@ UNSTABLE_CLOCK = rf"Marking TSC unstable|{CLOCK_BECAME_UNSTABLE}"
 ALWAYS = (_FIRST, UNKNOWN_PARAMETERS.pattern, MALFORMED_PARAMETER.pattern, UNSTABLE_CLOCK)
 
 #: Level, time and caller, as dmesg and the console print them.
-_PREFIX = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ", re.MULTILINE)
+_PREFIX = re.compile(r"^(?:<\d+>)?\[ *(\d+\.\d+)\](?:\[ *[TC]\d+\])? ", re.MULTILINE)
+
+
+class Said(NamedTuple):
+    """A message, and when it came: "157.9 s" after the kernel's start, or "an unknown time"."""
+
+    time: str
+    line: str
 
 
 @dataclass(frozen=True)
 class Messages:
-    """``complete`` is False if the first messages are gone; then a message that ``text`` lacks may
+    """``complete`` is False if the first messages are gone; then a message that ``log`` lacks may
     still have been printed."""
 
-    text: str
+    log: str
     complete: bool
+
+    @cached_property
+    def text(self) -> str:
+        """The messages without their times."""
+        return _PREFIX.sub("", self.log)
+
+    def timed(self, pattern: str) -> list[Said]:
+        """Each line that matches, with its time."""
+        matches = re.finditer(f"^.*(?:{pattern}).*$", self.log, re.MULTILINE)
+        return [_said(match[0].strip()) for match in matches]
 
     def said(self, pattern: Optional[str]) -> list[re.Match[str]]:
         """The lines that match, without repetitions."""
@@ -72,9 +91,15 @@ def read_messages(root: Root) -> Messages:
     return kept if kept.complete else own
 
 
+def _said(line: str) -> Said:
+    prefix = _PREFIX.match(line)
+    time = f"{float(prefix[1]):.1f} s" if prefix else "an unknown time"
+    return Said(time, line[prefix.end() :] if prefix else line)
+
+
 def parse(text: str) -> Messages:
     """Parse the output of dmesg or journalctl, which escapes tabs and the like as \\xNN."""
-    plain = re.sub(r"\\x([0-9a-f]{2})", lambda match: chr(int(match[1], 16)), _PREFIX.sub("", text))
+    plain = re.sub(r"\\x([0-9a-f]{2})", lambda match: chr(int(match[1], 16)), text)
     return Messages(plain, _FIRST in text)
 
 

@@ -17,7 +17,7 @@ from lowlat import __version__
 from lowlat.base import bounds
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE
-from lowlat.host import interrupt_movers, kmsg
+from lowlat.host import interrupt_movers, kernel_messages, kmsg
 from lowlat.host import tasks as host_tasks
 from lowlat.host.archive import SCHEMA, Contents, Recorder
 from lowlat.host.daemons import MANAGERS, read_managers
@@ -104,7 +104,7 @@ def gather(recorder: Recorder, seconds: float) -> None:
     counters.read(recorder, cpus, seconds)
     messages = kmsg.read_messages(recorder)
     if messages is not kmsg.NO_MESSAGES:
-        recorder.contents.files[kmsg.LOG] = f"{messages.text}\n".encode("utf-8", "replace")
+        recorder.contents.files[kmsg.LOG] = f"{messages.log}\n".encode("utf-8", "replace")
 
 
 def _planned(root: Root) -> CpuSet:
@@ -150,6 +150,7 @@ def _kept_lines() -> tuple[tuple[str, str], ...]:
     signs = [entry.sign for entry in CATALOGUE]
     said = [
         *kmsg.ALWAYS,
+        kernel_messages.ANY,
         *(pattern for sign in signs for pattern in (sign.proof, sign.contradiction) if pattern),
     ]
     names = (entry.name for entry in CATALOGUE if entry.tuned == "sysctl")

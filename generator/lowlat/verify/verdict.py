@@ -13,6 +13,7 @@ from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.boot import BootFindings
 from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding
+from lowlat.verify.kernel_words import kernel_words
 from lowlat.verify.online_cpus import online_cpus
 from lowlat.verify.runtime import RuntimeFindings
 from lowlat.verify.ticks import TickCounts, Ticks
@@ -24,15 +25,17 @@ SCHEMA = "lowlat.verify/1"
 
 def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Finding]:
     """A row if other CPUs are online than planned; one for every planned setting, boot parameters
-    first, then for what may move interrupts, for the tick of each isolated CPU, its other
-    interrupts and its unexpected tasks. Reads, never writes."""
+    first, then for what may move interrupts, for what the kernel said of stopped CPUs, for the tick
+    of each isolated CPU, its other interrupts and its unexpected tasks. Reads, never writes."""
     behaviour = Behaviour(plan, root)
     counts = TickCounts(counted, root) if counted else None
-    boot = BootFindings(behaviour, read_messages(root), counts)
+    messages = read_messages(root)
+    boot = BootFindings(behaviour, messages, counts)
     rows = [row for row in [online_cpus(plan, root)] if row.state.bad] + boot.rows()
     rows += RuntimeFindings(behaviour).rows()
     rows += movers(plan, root)
     settings = tuple(rows)
+    rows += kernel_words(messages, settings)
     if counts is not None:
         rows += Ticks(plan, counts, boot.row("nohz_full"), boot.unstable_clock).rows()
         rows += UnexpectedInterrupts(behaviour, counts, settings).rows()
