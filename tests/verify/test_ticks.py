@@ -58,7 +58,7 @@ def states(root: Root, before: str, after: str) -> set[Standing]:
     counted = counters.parse(f"{head}\nbefore\n{before}\nafter\n{after}\n")
     assert counted is not None
     planned = Finding("nohz_full", "cmdline", str(quiet), str(quiet), Standing.EFFECTIVE)
-    return {row.state for row in Ticks(plan, TickCounts(counted, root), planned, None).rows()}
+    return {row.state for row in Ticks(plan, TickCounts(counted, root), planned, None).rows}
 
 
 def test_the_tick_is_found_wherever_it_counts() -> None:

@@ -1,38 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``verify``: compare planned and effective settings, with the evidence."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Optional
 
 from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused
-from lowlat.base.terminal import bold, item, say
-from lowlat.host import tuned
+from lowlat.base.terminal import say
 from lowlat.host.archive import Archive, open_root
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.plan import store
-from lowlat.runtime.kthreads import SCHEME
 from lowlat.verbs import chosen_plan, options
+from lowlat.verbs.verify_output import describe
 from lowlat.verify import counters
-from lowlat.verify.finding import Finding, Standing
+from lowlat.verify.finding import Standing
 from lowlat.verify.verdict import to_json, verify
 
 #: A file of every capture with evidence, and of no other.
 _ALWAYS = "/proc/1/status"
-
-#: States by section; of several rows with equal text only the first is shown.
-_GROUPS = (
-    ("Findings", (Standing.IGNORED, Standing.NOT_APPLIED, Standing.UNDONE)),
-    ("Overridden by a profile", (Standing.OVERRIDDEN,)),
-    ("Seen, without a setting against it", (Standing.NO_SETTING,)),
-    ("Unverifiable", (Standing.UNVERIFIABLE,)),
-    ("Not planned", (Standing.NOT_PLANNED,)),
-    ("In effect", (Standing.EFFECTIVE,)),
-)
 
 
 @dataclass(frozen=True)
@@ -69,31 +56,3 @@ def the_plan(path: Optional[str], root: Root) -> Plan:
         stored = chosen_plan.applied(root) or store.read_kept(store.PLAN, root)
         known = stored or store.in_use(root)
     return known or store.read(path, root)
-
-
-def describe(plan: Plan, rows: Sequence[Finding], root: Root) -> Iterator[str]:
-    """The rows in words, findings first; the last line counts them."""
-    yield bold(f"Plan {plan.id}: profile {plan.profile}, planned against effective")
-    for title, states in _GROUPS:
-        group = [row for row in rows if row.state in states]
-        if group:
-            yield ""
-            yield bold(title)
-        said: dict[str, list[str]] = {}
-        for row in group:
-            text = row.evidence if row.state is Standing.EFFECTIVE else row.told
-            said.setdefault(text, []).append(row.name)
-        for text, (first, *more) in said.items():
-            yield from item(first, f"{text}; likewise {', '.join(more)}" if more else text)
-    advice = tuned.advice(root) if any(map(_left_undone, rows)) else ""
-    yield from (["", advice] if advice else [])
-    yield ""
-    counts = Counter(row.state.value for row in rows)
-    yield f"{len(rows)} settings: {', '.join(f'{n} {state}' for state, n in counts.items())}"
-
-
-def _left_undone(row: Finding) -> bool:
-    """Whether a run-time setting differs from the plan, so that it must be applied again."""
-    return row.state in (Standing.NOT_APPLIED, Standing.UNDONE) and row.where.startswith(
-        ("/sys/", "/proc/irq/", "/proc/sys/", SCHEME)
-    )

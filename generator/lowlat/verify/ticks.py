@@ -2,12 +2,13 @@
 """Whether the tick stops on the isolated CPUs, by the counts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Optional
 
 from lowlat.catalogue.scheduling import FAIR_SERVER
 from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.probe.kernel import read_running
 from lowlat.verify import clock_events, counters, traced
@@ -112,9 +113,25 @@ class Ticks:
     nohz_full: Optional[Finding]
     unstable_clock: Optional[str]
 
-    def rows(self) -> list[Finding]:
+    @cached_property
+    def rows(self) -> tuple[Finding, ...]:
         """A row for each isolated CPU."""
-        return [self._row(cpu) for cpu in self.plan.isolated]
+        return tuple(self._row(cpu) for cpu in self.plan.isolated)
+
+    def of_parameter(self) -> Optional[Finding]:
+        """The row of nohz_full itself: it is not in effect where the tick was seen to run, and not
+        known to be where nothing shows the tick."""
+        own = self.nohz_full
+        if own is None or own.state is not Standing.EFFECTIVE:
+            return own
+        ticking = CpuSet.of(cpu for cpu, row in zip(self.plan.isolated, self.rows) if row.state.bad)
+        if ticking:
+            why = f"{own.evidence}, and yet the tick runs on CPU {ticking}"
+            return replace(own, state=Standing.IGNORED, evidence=why)
+        if not any(row.state is Standing.EFFECTIVE for row in self.rows):
+            why = f"{own.evidence}; whether the tick stops was seen on no CPU"
+            return replace(own, state=Standing.UNVERIFIABLE, evidence=why)
+        return own
 
     @property
     def _counted(self) -> Counted:

@@ -37,7 +37,9 @@ def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Fi
     settings = tuple(rows)
     rows += kernel_words(messages, settings)
     if counts is not None:
-        rows += Ticks(plan, counts, boot.row("nohz_full"), boot.unstable_clock).rows()
+        ticks = Ticks(plan, counts, boot.row("nohz_full"), boot.unstable_clock)
+        rows = [ticks.of_parameter() or row if row == ticks.nohz_full else row for row in rows]
+        rows += ticks.rows
         rows += UnexpectedInterrupts(behaviour, counts, settings).rows()
     if plan.isolated:
         seen = () if counted else tasks.read(root, plan.isolated)

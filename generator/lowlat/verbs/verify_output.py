@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The rows of ``verify`` in words: one line a setting that is in effect, and equal rows once."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Optional
+
+from lowlat.base.terminal import bold, columns, filled, item, plain
+from lowlat.host import tuned
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.plan import Plan
+from lowlat.runtime.kthreads import SCHEME
+from lowlat.verify.finding import Finding, Standing
+
+#: States by section.
+_SECTIONS = (
+    ("Findings", (Standing.IGNORED, Standing.NOT_APPLIED, Standing.UNDONE)),
+    ("Overridden by a profile", (Standing.OVERRIDDEN,)),
+    ("Seen, and no setting removes it", (Standing.NO_SETTING,)),
+    ("Unverifiable", (Standing.UNVERIFIABLE,)),
+    ("Not planned", (Standing.NOT_PLANNED,)),
+    ("In effect", (Standing.EFFECTIVE,)),
+)
+
+#: The longest name that gets its text on the same line.
+_NAME = 30
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def describe(plan: Plan, rows: Sequence[Finding], root: Root) -> Iterator[str]:
+    """The rows in words, findings first; the last line counts them."""
+    yield bold(f"Plan {plan.id}: profile {plan.profile}, planned against effective")
+    for title, states in _SECTIONS:
+        group = [row for row in rows if row.state in states]
+        if group:
+            yield from ("", bold(title))
+        yield from _briefly(group) if states == (Standing.EFFECTIVE,) else _in_full(group)
+    advice = tuned.advice(root) if any(map(_left_undone, rows)) else ""
+    yield from (["", advice] if advice else [])
+    yield ""
+    counts = Counter(row.state.value for row in rows)
+    told = ", ".join(f"{n} {state}" for state, n in counts.items())
+    yield from filled(f"{len(rows)} settings: {told}")
+
+
+def _in_full(rows: Iterable[Finding]) -> Iterator[str]:
+    """A paragraph for rows that differ in numbers only; of several settings with one text, the
+    names follow it."""
+    said: dict[str, list[str]] = {}
+    for group in _alike(rows):
+        said.setdefault(_together(group, [row.told for row in group]), []).append(group[0].name)
+    for text, (first, *more) in said.items():
+        likewise = f"; likewise {', '.join(dict.fromkeys(more))}" if more else ""
+        yield from item(first, f"{text}{likewise}")
+
+
+def _briefly(rows: Iterable[Finding]) -> Iterator[str]:
+    """A line for rows that differ in numbers only."""
+    groups = list(_alike(rows))
+    width = max((len(group[0].name) for group in groups if len(group[0].name) <= _NAME), default=0)
+    for group in groups:
+        name = plain(group[0].name)
+        text = _together(group, [row.evidence for row in group])
+        yield f"  {name:{width}}  {_cut(text, columns() - 4 - max(len(name), width))}".rstrip()
+
+
+def _alike(rows: Iterable[Finding]) -> Iterable[list[Finding]]:
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for row in rows:
+        key = (row.name, row.state, row.by, _NUMBER.sub("0", row.evidence))
+        groups.setdefault(key, []).append(row)
+    return groups.values()
+
+
+def _together(group: Sequence[Finding], texts: Sequence[str]) -> str:
+    """The text of rows that differ in numbers only, of their first one, with all their CPUs."""
+    first, *more = texts
+    cpus = [_cpu(row) for row in group]
+    if not more:
+        return first
+    if None in cpus:
+        return f"{first} (and {len(more)} more)"
+    known = CpuSet.of(cpu for cpu in cpus if cpu is not None)
+    named = {re.sub(rf"(?i)\bcpu ?{cpu}\b", "", text) for cpu, text in zip(cpus, texts)}
+    figures = f"; figures of CPU {cpus[0]}" if len(named) > 1 else ""
+    return f"{first.replace(f'CPU {cpus[0]}', f'CPU {known}', 1)}{figures}"
+
+
+def _cpu(row: Finding) -> Optional[int]:
+    """The CPU that a row is about."""
+    match = re.search(r" CPU (\d+)$", row.where)
+    return int(match[1]) if match else None
+
+
+def _cut(text: str, width: int) -> str:
+    """The text on one line: of a long one the middle is left out."""
+    text = plain(text)
+    if len(text) <= width:
+        return text
+    head = max(width // 3, 1)
+    return f"{text[:head]}…{text[len(text) - (width - head - 1) :]}"
+
+
+def _left_undone(row: Finding) -> bool:
+    """Whether a run-time setting differs from the plan, so that it must be applied again."""
+    return row.state in (Standing.NOT_APPLIED, Standing.UNDONE) and row.where.startswith(
+        ("/sys/", "/proc/irq/", "/proc/sys/", SCHEME)
+    )
