@@ -183,12 +183,12 @@ static json_t *wakeup_to_json(const struct run *run, size_t column)
 		return json_null();
 	one = run->wakeups[column];
 	length = (json_int_t)((double)one->hist.max * run->clock.hz / 1e9);
-	return json_pack("{s:o, s:i, s:o, s:o, s:o, s:[I, I], s:o}", "interval_ns",
+	return json_pack("{s:o, s:i, s:o, s:o, s:o, s:[I, I], s:o, s:o}", "interval_ns",
 			 value_count(run->options.wakeup_ns), "thread", (int)one->tid, "samples",
 			 value_count(one->hist.total), "late_ns", late_to_json(&one->hist),
 			 "skipping_ns", late_to_json(&one->apart), "max_ticks",
 			 (json_int_t)one->latest - length, (json_int_t)one->latest, "histogram",
-			 value_hist(&one->hist));
+			 value_hist(&one->hist), "skipping", value_hist(&one->apart));
 }
 
 static json_t *cpu_to_json(const struct run *run, const struct detector *detector, size_t column)

@@ -15,10 +15,10 @@ from lowlat.measure.tools import stress_ng
 from support.cli import lowlat
 from support.runs import DATA, OSLAT_TEXT, STRESS, ReportBench, arm, cpu_run, document, endpoint
 
-CONTRACT = ["schema", "verdict", "why", "boots", "emulated", "endpoints", "not_in_effect", "flags"]
-CONTRACT += ["labels", "longest_gaps", "sets", "kernels", "throughput"]
+CONTRACT = ["schema", "verdict", "why", "boots", "seconds", "emulated", "endpoints"]
+CONTRACT += ["not_in_effect", "flags", "labels", "longest_gaps", "sets", "kernels", "throughput"]
 ENDPOINT = ["name", "unit", "cpu", "before", "after", "ratio", "ratio_at_least"]
-ENDPOINT += ["ci95", "p", "primary", "counts"]
+ENDPOINT += ["ci95", "p", "primary", "pooling", "counts"]
 DURATIONS = ("noise_ppm", "events_per_s@", "tw_", "max_ns", "oslat_")
 
 
@@ -360,7 +360,7 @@ def test_foreign_text_cannot_move_the_cursor_or_become_markup(bench: ReportBench
 def test_markdown_is_a_headline_tables_and_notes(bench: ReportBench) -> None:
     _, out = bench.call(*_arms(bench, document("s", 90.0), document("t", 4.0)), "--markdown")
     assert out.startswith("**Noise on the isolated CPUs: 100.0 ppm (0.010 %) in s, ")
-    assert "| mean of CPUs 2-3 | s | t | ratio |\n| --- | ---: | ---: | ---: |" in out
+    assert "| CPUs 2-3 | s | t | change |\n| --- | ---: | ---: | ---: |" in out
     assert "| LOC (local timer) | 67.5 | 3.00 | 22 |" in out
 
 

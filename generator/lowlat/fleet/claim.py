@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from lowlat.base.errors import Refused
 from lowlat.model.run import Run
 from lowlat.report import verdict
-from lowlat.report.arm import Arm, named, typical
+from lowlat.report.arm import Arm, named
 from lowlat.report.build import Report
 from lowlat.report.comparison import compare
 from lowlat.report.pair import Pair
+from lowlat.report.pooling import typical
 from lowlat.report.stats.blocks import infer_within
 from lowlat.report.verdict import DESCRIPTIVE, TESTED
 

@@ -133,17 +133,6 @@ class Series:
     interrupts: tuple[float, ...] = ()
     readings_per_ms: tuple[float, ...] = ()
 
-    def worst(self, ends_s: Sequence[float]) -> float:
-        """The greatest share of time lost in one step; ``ends_s`` are the run's step ends. A gap
-        counts in the step in which it ended: what no step can hold was lost in the one before."""
-        worst = earlier = 0.0
-        for lost, begin, end in reversed([*zip(self.noise_ns, (0.0, *ends_s), ends_s)]):
-            earlier += lost / 1e9
-            here = min(earlier, end - begin)
-            earlier -= here
-            worst = max(worst, here / (end - begin))
-        return worst
-
 
 @dataclass(frozen=True)
 class Histogram:
@@ -224,13 +213,15 @@ class LongGap:
 
 @dataclass(frozen=True)
 class Wakeup:
-    """How late a thread ran after each moment of a schedule, "p50" to "max". ``skipping_ns`` omits
-    moments that passed during a delay, as cyclictest does. ``longest``: the causes of the
-    latest."""
+    """How late a thread ran after each moment of a schedule, "p50" to "max", and all its delays.
+    ``skipping_ns`` and ``skipping`` omit moments that passed during a delay, as cyclictest does.
+    ``longest``: the causes of the latest. A histogram is None if it is not recorded."""
 
     interval_ns: float
     late_ns: Mapping[str, float]
     skipping_ns: Mapping[str, float]
+    histogram: Optional[Histogram] = None
+    skipping: Optional[Histogram] = None
     longest: tuple[LongGap, ...] = ()
 
 
@@ -265,6 +256,11 @@ class CpuRun:
     longest: tuple[LongGap, ...] = ()
     #: None if it was not requested.
     wakeup: Optional[Wakeup] = None
+
+    @property
+    def counted_ns(self) -> float:
+        """The time in which a gap would have been seen."""
+        return max(self.runtime_ns - (self.dead_ns or 0.0), 1.0)
 
 
 @dataclass(frozen=True)

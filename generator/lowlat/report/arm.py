@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from heapq import nlargest
-from statistics import fmean, geometric_mean, median
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.policy import word
 from lowlat.model.run import ChainLink, Run
-from lowlat.report import figures, work
-from lowlat.report.measure import Key, Measure
+from lowlat.report import pooling
+from lowlat.report.measure import Key, Measure, Pooling
 from lowlat.verify.finding import Finding
 
 #: The number that distinguishes the boots of an arm in their labels.
@@ -99,22 +98,13 @@ class Arm:
         return [min((time for time in own if time is not None), default=None) for own in times]
 
     def values(self, cpus: CpuSet, measures: Sequence[Measure]) -> dict[Key, tuple[float, ...]]:
-        """For each figure its value in every boot that has it: the median over the boot's runs, or
-        for counted events the mean over their time."""
-        counted = {(measure.name, measure.row) for measure in measures if measure.counted}
-        result: dict[Key, list[float]] = {}
-        for boot in self.boots:
-            seen: dict[Key, list[float]] = {}
-            for run in boot:
-                own = figures.figures(run, cpus, measures) | figures.of_run(run, cpus)
-                for key, value in (own | work.values(run, cpus)).items():
-                    seen.setdefault(key, []).append(value)
-            weights = [run.seconds(cpus) for run in boot]
-            for key, values in seen.items():
-                mean = (key.name, key.row) in counted and len(values) == len(boot)
-                one = _mean(values, weights) if mean else median(values)
-                result.setdefault(key, []).append(one)
-        return {key: tuple(values) for key, values in result.items()}
+        """For each figure that is tested over boots its value in every boot that has it."""
+        return pooling.of_boots(self.boots, cpus, measures)
+
+    def together(self, cpus: CpuSet, measures: Sequence[Measure]) -> Mapping[Key, float]:
+        """The other figures, of all runs together."""
+        wanted = [one for one in measures if one.pooling is not Pooling.BOOTS]
+        return pooling.of_runs(self.runs, cpus, wanted)
 
     def seconds(self, cpus: Collection[int]) -> tuple[float, ...]:
         """The measured time of these CPUs in each boot."""
@@ -125,21 +115,6 @@ def named(role: str, runs: tuple[Run, ...]) -> str:
     """The common part of the runs' labels, without a number at the end; else the role."""
     stems = {_NUMBER.sub("", run.label) or run.label for run in runs}
     return stems.pop() if len(stems) == 1 and "" not in stems else role
-
-
-def typical(values: Sequence[float], floor: float = 0.0) -> float:
-    """One value for several boots: the geometric mean, because the test compares ratios. Values
-    below ``floor`` count as ``floor``; without a floor, the mean is used if a boot has a zero."""
-    if min(values) == max(values):
-        return values[0]
-    if not floor and min(values) <= 0:
-        return fmean(values)
-    return geometric_mean(max(value, floor) for value in values)
-
-
-def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    total = sum(weights)
-    return sum(value * weight for value, weight in zip(values, weights)) / total if total else 0.0
 
 
 def _seconds(text: str) -> Optional[float]:

@@ -3,31 +3,34 @@
 
 from typing import Callable
 
-from lowlat.model.endpoint import NOISE
 from lowlat.report import osnoise, wakeup, work
 from lowlat.report.description import Description
-from lowlat.report.endpoint import INTERRUPTS, SUMMARY
+from lowlat.report.endpoint import ALONE, INTERRUPTS, POOLED_INTERRUPTS, POOLED_NOISE
 from lowlat.report.figures import CAUSES, TOGETHER
 from lowlat.report.measure import size
 from lowlat.report.osnoise import OsnoiseArm
-from lowlat.report.tables import MOST_CPUS, MOST_SOURCES, Table, with_rows
+from lowlat.report.tables import MOST_CPUS, MOST_SOURCES, WHOLE, Table, with_rows
 from lowlat.report.wording import noise, number, source
 
 
 def finding(description: Description) -> tuple[str, str]:
     """The main figures of the runs, and whether they are complete and valid."""
-    rate = description.get(INTERRUPTS)
+    rate = description.get(POOLED_INTERRUPTS)
     told = [] if rate is None else [f"{number(rate)} interrupts/s"]
-    if (ppm := description.get(NOISE)) is not None:
+    if (ppm := description.get(POOLED_NOISE)) is not None:
         longest = (description.get("max_ns") or 0.0) / 1e3
         told = [f"noise {noise(ppm)}", f"the longest gap {number(longest)} us", *told]
     noun = "CPU" if len(description.cpus) == 1 else "CPUs"
     where = f"{noun} {description.cpus}, {description.seconds:.4g} s"
     if description.runs > 1:
-        where += f" in {description.runs} runs of {description.boots} boots"
+        where += f" in {description.runs} runs of {_boots(description.boots)}"
     state = "complete" if description.complete else "PARTIAL"
     state += "" if description.valid else ", NOT VALID"
     return f"{description.label} on {where}: {', '.join(told)}", state
+
+
+def _boots(count: int) -> str:
+    return f"{count} boot{'s' if count > 1 else ''}"
 
 
 def tables(description: Description, *, parts: bool = True) -> tuple[Table, ...]:
@@ -38,15 +41,16 @@ def tables(description: Description, *, parts: bool = True) -> tuple[Table, ...]
             f"{one.title}, /s" if one.unit == "1/s" else one.title,
             noise(value) if one.unit == "ppm" else number(value / size(one.unit)),
         )
-        for one in SUMMARY
+        for one in ALONE
         if (value := description.by_key.get(one.key())) is not None
     )
-    noun = "CPU" if len(description.cpus) == 1 else "mean of CPUs"
+    noun = "CPU" if len(description.cpus) == 1 else "CPUs"
     arm = OsnoiseArm(description.label, description.seconds, description.by_key)
     rate = (("stress-ng's matrix", str(description.throughput)),) if description.throughput else ()
     timed = {key: number(value) for key, value in description.by_key.items() if key.cpu == "all"}
-    causes = _by_row(description, CAUSES, "noise by cause, ppm", str)
-    sources = _by_row(description, INTERRUPTS, "interrupts by source, /s", source)
+    causes = _by_row(description, CAUSES, "noise by cause, ppm", str, CAUSES)
+    title = "interrupts by source, /s"
+    sources = _by_row(description, INTERRUPTS, title, source, POOLED_INTERRUPTS)
     candidates = (
         Table((f"{noun} {description.cpus}", description.label), rows, wide=True),
         _per_cpu(description, arm),
@@ -60,14 +64,20 @@ def tables(description: Description, *, parts: bool = True) -> tuple[Table, ...]
     return with_rows(candidates)
 
 
-def _by_row(description: Description, name: str, title: str, words: Callable[[str], str]) -> Table:
-    shown = [*description.parts(name).items()][:MOST_SOURCES]
-    rows = tuple((words(row), number(value)) for row, value in shown)
-    return Table((title, description.label), rows, wide=True)
+def _by_row(
+    description: Description, name: str, title: str, words: Callable[[str], str], whole: str = ""
+) -> Table:
+    parts = [*description.parts(name).items()]
+    rows = [(words(row), number(value)) for row, value in parts[:MOST_SOURCES]]
+    if rows and (value := description.get(whole)) is not None:
+        rows.insert(0, (WHOLE, number(value)))
+    if rest := parts[MOST_SOURCES:]:
+        rows.append((f"{len(rest)} more", number(sum(value for _, value in rest))))
+    return Table((title, description.label), tuple(rows), wide=True)
 
 
 def _per_cpu(description: Description, arm: OsnoiseArm) -> Table:
-    noise_of = {cpu: description.get(NOISE, cpu) or 0.0 for cpu in description.cpus}
+    noise_of = {cpu: description.get(POOLED_NOISE, cpu) or 0.0 for cpu in description.cpus}
     worst = sorted(noise_of, key=noise_of.__getitem__, reverse=True)
     left = len(worst) - MOST_CPUS
     note = f"the worst {MOST_CPUS}; {left} more in --json" if left > 0 else ""

@@ -38,6 +38,7 @@ def document(report: Report) -> dict[str, object]:
         "verdict": report.verdict,
         "why": report.why,
         "boots": {"before": before, "after": after},
+        "seconds": {"before": report.seconds[0], "after": report.seconds[1]},
         "emulated": report.emulated,
         "endpoints": list(map(_figure, report.endpoints)),
         "not_in_effect": [asdict(missing) for missing in report.not_in_effect],
@@ -53,13 +54,17 @@ def document(report: Report) -> dict[str, object]:
 def _figure(one: ComparedFigure) -> dict[str, object]:
     fields = asdict(one)
     key: Key = fields.pop("key")
+    fields["pooling"] = one.pooling.value
     return {"name": key.text, "unit": one.unit, "cpu": key.cpu, **fields}
 
 
 def described(description: Description) -> dict[str, object]:
     """The document ``lowlat.description/1``."""
     figures = [
-        {"name": one.key.text, "unit": one.unit, "cpu": one.key.cpu, "value": one.value}
+        {
+            **{"name": one.key.text, "unit": one.unit, "cpu": one.key.cpu},
+            **{"value": one.value, "pooling": one.pooling.value},
+        }
         for one in description.figures
     ]
     return {"schema": DESCRIPTION, **encode_fields(description), "figures": figures}

@@ -2,7 +2,7 @@
 """What a report shows of the cross-checks: other programs that measure the same CPUs."""
 
 from lowlat.measure.tools.known import KNOWN, CrossCheck
-from lowlat.report.measure import Endpoint, TableSection
+from lowlat.report.measure import Endpoint, Pooling, TableSection
 
 #: By tool that tells the longest time of each CPU: the title of its column.
 _COLUMNS = {"oslat": "oslat max, us"}
@@ -16,7 +16,7 @@ def _longest(check: CrossCheck) -> Endpoint:
     return Endpoint(
         f"{check.name}_max_us",
         "us",
-        pool=max,
+        pooling=Pooling.LARGEST,
         section=TableSection.CROSS_CHECK,
         title=f"{command} maximum of any CPU, us",
         column=_COLUMNS.get(check.name, ""),

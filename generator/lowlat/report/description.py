@@ -4,16 +4,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean
 from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.endpoint import NOISE
-from lowlat.report import comparable, pace, siblings, throughput
-from lowlat.report.arm import Arm, ArmGap, typical
-from lowlat.report.endpoint import INTERRUPTS
-from lowlat.report.measure import Cpu, Key
+from lowlat.report import comparable, pace, pooling, siblings, throughput
+from lowlat.report.arm import Arm, ArmGap
+from lowlat.report.endpoint import POOLED_INTERRUPTS, POOLED_NOISE
+from lowlat.report.measure import Cpu, Key, Pooling
 from lowlat.report.pair import measures
 from lowlat.report.throughput import Rate
 
@@ -27,6 +25,7 @@ class DescribedFigure:
     key: Key
     unit: str
     value: float
+    pooling: Pooling = Pooling.BOOTS
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Description:
     @property
     def primary(self) -> str:
         """The figure by which CPUs are drawn: durations mean nothing under emulation."""
-        return INTERRUPTS if self.emulated else NOISE
+        return POOLED_INTERRUPTS if self.emulated else POOLED_NOISE
 
     @property
     def cpus(self) -> CpuSet:
@@ -85,7 +84,10 @@ def describe(arm: Arm) -> Description:
         raise Refused(f"{arm.name}: no CPU was measured in every run", hint="give fewer runs")
     first = arm.runs[0]
     wanted = measures(arm.runs, cpus, emulated=first.emulated)
-    values = arm.values(cpus, wanted)
+    by_key = {one.key(cpu): one for one in wanted for cpu in ("all", *cpus)}
+    tested = arm.values(cpus, wanted)
+    known = {key: pooling.of_arm(boots, by_key[key]) for key, boots in tested.items()}
+    known.update(arm.together(cpus, wanted))
     each = ((*siblings.busy(r), *pace.pace_sentences(r), *r.problems) for r in arm.runs)
     notes = (text for texts in each for text in texts)
     return Description(
@@ -100,10 +102,10 @@ def describe(arm: Arm) -> Description:
         valid=all(run.valid for run in arm.runs),
         isolated=str(first.isolated),
         figures=tuple(
-            DescribedFigure(key, one.unit, fmean(boots) if one.counted else typical(boots))
+            DescribedFigure(key, one.unit, known[key], one.pooling)
             for one in wanted
             for cpu in ("all", *cpus)
-            if (boots := values.get(key := one.key(cpu)))
+            if (key := one.key(cpu)) in known
         ),
         longest_gaps=tuple(arm.longest(cpus)),
         throughput=None if first.emulated else throughput.rate(arm),

@@ -3,13 +3,14 @@
 drawing and gate takes it."""
 
 from collections.abc import Iterator, Mapping
-from statistics import fmean
+from dataclasses import replace
+from math import inf
 from typing import Callable, Optional
 
 from lowlat.model.endpoint import NOISE, WAKEUP
 from lowlat.model.run import CpuRun
 from lowlat.report.cross_check import LONGEST
-from lowlat.report.measure import Endpoint, Subject, TableSection
+from lowlat.report.measure import Counts, Endpoint, Pooling, Subject, TableSection
 
 INTERRUPTS = "interrupts_per_s"
 SOFTIRQS = "softirqs_per_s"
@@ -20,6 +21,9 @@ LEVELS = {"100ns": 100.0, "1us": 1e3, "10us": 1e4, "100us": 1e5}
 
 #: The percentiles of wake-up latency.
 WAKEUPS = ("p50", "p99", "p99.9", "p99.99", "max")
+
+#: Before the name of a figure that is tested over boots: the same figure of all runs together.
+_POOLED = "pooled_"
 
 
 def _total(rows: Optional[Mapping[str, float]]) -> Optional[float]:
@@ -45,6 +49,7 @@ def _time_weighted(share: str, beyond: float, title: str) -> Endpoint:
         "ns",
         lambda cpu: cpu.time_weighted_ns.get(share),
         beyond=beyond,
+        counts=lambda cpu: (cpu.histogram, cpu.max_ns or 0.0),
         title=title,
         claimed=True,
     )
@@ -58,11 +63,34 @@ def _late(share: str, end: str = "") -> Callable[[CpuRun], Optional[float]]:
     return value
 
 
+def _woken(cpu: CpuRun) -> Optional[Counts]:
+    late = cpu.wakeup
+    return (late.histogram, late.late_ns.get("max", inf)) if late and late.histogram else None
+
+
+def _skipped(cpu: CpuRun) -> Optional[Counts]:
+    late = cpu.wakeup
+    return (late.skipping, late.skipping_ns.get("max", inf)) if late and late.skipping else None
+
+
 def _wakeups(end: str = "") -> Iterator[Endpoint]:
+    counts = _skipped if end else _woken
     for share in WAKEUPS:
-        name, pool = f"wakeup_{share}{end}_ns", max if share == "max" else fmean
-        if name != WAKEUP:
-            yield Endpoint(name, "ns", _late(share, end), pool=pool)
+        if (name := f"wakeup_{share}{end}_ns") == WAKEUP:
+            continue
+        one = Endpoint(name, "ns", _late(share, end), pooling=Pooling.LARGEST)
+        if share != "max":
+            part = float(share[1:]) / 100
+            one = replace(one, pooling=Pooling.QUANTILE, share=part, counts=counts)
+        yield one
+
+
+def pooled(one: Endpoint) -> Endpoint:
+    """A figure that is tested over boots, of all runs together; one that is not stays itself."""
+    if not one.claimed:
+        return one
+    pooling = Pooling.QUANTILE if one.share else Pooling.DELAY if one.beyond else Pooling.TIME
+    return replace(one, name=_POOLED + one.name, pooling=pooling, claimed=False)
 
 
 def _pace(share: str, title: str) -> Endpoint:
@@ -95,6 +123,8 @@ _OF_CPUS = (
         WAKEUP,
         "ns",
         _late("p99.9"),
+        share=0.999,
+        counts=_woken,
         section=TableSection.WAKEUP,
         title="wake-up latency at p99.9, us",
         subject=Subject(
@@ -123,8 +153,8 @@ _OF_CPUS = (
         "max_ns",
         "ns",
         lambda cpu: cpu.max_ns,
-        pool=max,
-        title="longest gap of a run, us",
+        pooling=Pooling.LARGEST,
+        title="longest gap, us",
         column="longest gap, us",
         osnoise="longest, us",
         subject=Subject("Longest gap", "us", "us"),
@@ -138,6 +168,7 @@ _OF_CPUS = (
         "switches_per_s",
         "1/s",
         lambda cpu: cpu.switches_per_s,
+        pooling=Pooling.TIME,
         durations=False,
         counted=True,
         section=TableSection.SWITCHES,
@@ -147,6 +178,7 @@ _OF_CPUS = (
         SOFTIRQS,
         "1/s",
         lambda cpu: _total(cpu.softirqs_per_s),
+        pooling=Pooling.TIME,
         durations=False,
         counted=True,
         section=TableSection.ENTRIES,
@@ -158,7 +190,7 @@ _OF_CPUS = (
 WORST_SECOND = Endpoint(
     "worst_second_ppm",
     "ppm",
-    pool=max,
+    pooling=Pooling.LARGEST,
     section=TableSection.WORST_SECOND,
     title="worst second, of the time",
     osnoise="worst second, %",
@@ -168,6 +200,7 @@ WORST_SECOND = Endpoint(
 MAJOR_FAULTS = Endpoint(
     "major_faults_per_s",
     "1/s",
+    pooling=Pooling.TIME,
     section=TableSection.LOAD,
     title="major page faults of the load",
 )
@@ -181,11 +214,24 @@ _ALL = (*_OF_CPUS, WORST_SECOND, MAJOR_FAULTS, *LONGEST.values())
 ENDPOINTS = tuple(one for one in _OF_CPUS if one.claimed)
 OBSERVATIONS = tuple(one for one in _OF_CPUS if not one.claimed)
 
-#: What each table shows, in its order; like the tracer's, times come before counts.
+#: The endpoints' figures of all runs together.
+POOLED = tuple(map(pooled, ENDPOINTS))
+
+POOLED_NOISE, POOLED_INTERRUPTS = _POOLED + NOISE, _POOLED + INTERRUPTS
+
+#: What each table shows, in its order; like the tracer's, times come before counts. A table without
+#: a test shows the figures of all runs together.
 SUMMARY = sorted((one for one in _ALL if one.title), key=lambda one: one.section)
 COLUMNS = [one for one in SUMMARY if one.column]
-OSNOISE = sorted((one for one in SUMMARY if one.osnoise), key=lambda one: one.counted)
+OSNOISE = sorted((pooled(one) for one in SUMMARY if one.osnoise), key=lambda one: one.counted)
+ALONE = tuple(map(pooled, SUMMARY))
 DRAWN = sorted((one for one in SUMMARY if one.drawn), key=lambda one: one.counted)
+
+
+def pooled_name(name: str) -> str:
+    """The name of a figure where all runs count together."""
+    return _POOLED + name if any(one.name == name for one in ENDPOINTS) else name
+
 
 #: By the name that --require gives.
 GATED = {one.key().text: one for one in (*_OF_CPUS, OSLAT_MAX)}

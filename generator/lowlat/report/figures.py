@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The figures of a run: by name and CPU, and over all measured CPUs."""
+"""The figures of a run, by name and CPU; pooling.py makes one of several."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Callable, Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Cause, CpuRun, Run, ToolResult
+from lowlat.report import steps, work
+from lowlat.report.cross_check import LONGEST
 from lowlat.report.endpoint import (
     INTERRUPTS,
     MAJOR_FAULTS,
     OSLAT_MAX,
     SOFTIRQS,
+    WAKEUPS,
     WORST_SECOND,
 )
-from lowlat.report.measure import Key, Measure
+from lowlat.report.measure import Key, Measure, Pooling
 
 #: Rates per second of a CPU's rows in /proc/interrupts or /proc/softirqs; None if unknown.
 _Rows = Callable[[CpuRun], Optional[Mapping[str, float]]]
@@ -51,16 +55,30 @@ def sources(runs: Iterable[Run], cpus: CpuSet) -> tuple[Measure, ...]:
 
 def causes(runs: Sequence[Run], cpus: CpuSet) -> Iterator[Measure]:
     """For each cause of gaps, and each class of causes, its time in ppm and its rate, as far as the
-    observer recorded them."""
-    known = [run.cpu(number).causes or () for run in runs for number in cpus]
-    for name in dict.fromkeys(_by_name(one) for own in known for one in own):
+    observer recorded them; and the time of all, of which the causes are the parts."""
+    known = [run.cpu(number) for run in runs for number in cpus]
+    every = [one for cpu in known for one in _all_causes(cpu)]
+    if any(cpu.causes is not None for cpu in known):
+        yield from _shares((CAUSES, CAUSE_RATES), "", lambda _: "")
+    for name in dict.fromkeys(map(_by_name, every)):
         yield from _shares((CAUSES, CAUSE_RATES), name, _by_name)
-    seen = {_by_class(one) for own in known for one in own}
-    if seen - {"thread", "IRQ or HW"} or any(run.attribution.observer == "trace" for run in runs):
+    seen = set(map(_by_class, every))
+    told = {_by_class(one) for cpu in known for one in cpu.causes or ()}
+    if told - {"thread", "IRQ or HW"} or any(run.attribution.observer == "trace" for run in runs):
         seen.update(_TRACED)
     for title in KINDS:
         if title in seen:
             yield from _shares((CLASSES, CLASS_RATES), title, _by_class)
+
+
+def _all_causes(cpu: CpuRun) -> tuple[Cause, ...]:
+    """The causes of a CPU's noise, and the rest of it, beyond what rounding to whole ns leaves."""
+    own = cpu.causes or ()
+    rest = (cpu.noise_ns or 0.0) - sum(one.time_ns for one in own)
+    if cpu.causes is None or rest <= len(own) + 1:
+        return own
+    events = max((cpu.events or 0.0) - sum(one.events for one in own), 0.0)
+    return (*own, Cause("not-recorded", "no cause", events, rest))
 
 
 def _by_name(cause: Cause) -> str:
@@ -73,13 +91,13 @@ def _by_class(cause: Cause) -> str:
 
 def _shares(names: tuple[str, str], title: str, named: Callable[[Cause], str]) -> Iterator[Measure]:
     def share(cpu: CpuRun, of: Callable[[Cause], float]) -> Optional[float]:
-        own = [of(one) for one in cpu.causes or () if named(one) == title]
-        counted = max(cpu.runtime_ns - (cpu.dead_ns or 0.0), 1.0)
-        return None if cpu.causes is None else sum(own) / counted
+        own = [of(one) for one in _all_causes(cpu) if named(one) == title]
+        return None if cpu.causes is None else sum(own) / cpu.counted_ns
 
-    ppm, rate = names
-    yield Measure(ppm, "ppm", lambda cpu: share(cpu, lambda one: 1e6 * one.time_ns), title)
-    yield Measure(rate, "1/s", lambda cpu: share(cpu, lambda one: 1e9 * one.events), title)
+    time = partial(share, of=lambda one: 1e6 * one.time_ns)
+    often = partial(share, of=lambda one: 1e9 * one.events)
+    for name, unit, of in zip(names, ("ppm", "1/s"), (time, often)):
+        yield Measure(name, unit, of, title, pooling=Pooling.TIME)
 
 
 def _sources(name: str, cpus: Iterable[CpuRun], of: _Rows) -> Iterator[Measure]:
@@ -90,55 +108,51 @@ def _sources(name: str, cpus: Iterable[CpuRun], of: _Rows) -> Iterator[Measure]:
 
     rates = (item for cpu in cpus for item in (of(cpu) or {}).items())
     for row in dict.fromkeys(row for row, rate in rates if rate and row != "total"):
-        yield Measure(name, "1/s", partial(rate, row), row, durations=False, counted=True)
+        own = partial(rate, row)
+        yield Measure(name, "1/s", own, row, Pooling.TIME, durations=False, counted=True)
 
 
-def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, float]:
-    """The values of one run, by figure and CPU; unknown ones are missing."""
-    result: dict[Key, float] = {}
-    by_number = {number: run.cpu(number) for number in cpus}
+def values(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, float]:
+    """The values of one run, by figure and CPU; unknown ones are missing. A figure of the run as a
+    whole is one of "all" CPUs."""
+    result = told(run, cpus)
     for measure in measures:
-        values = {number: measure.of(cpu) for number, cpu in by_number.items()}
-        known = {number: value for number, value in values.items() if value is not None}
-        result.update({measure.key(number): value for number, value in known.items()})
-        if known and len(known) == len(values):
-            result[measure.key()] = measure.pool(known.values())
+        for number in cpus if measure.of else ():
+            value = measure.of(run.cpu(number)) if measure.of else None
+            if value is not None:
+                result[measure.key(number)] = value
     return result
 
 
-def of_run(run: Run, cpus: CpuSet) -> dict[Key, float]:
-    """The values of a run as a whole, and those from other programs."""
-    told = cross_checks(run) | coincidence_figures(run) | throughput(run) | _major_faults(run)
-    return _worst_seconds(run, cpus) | _oslat(run, cpus) | told
+def told(run: Run, cpus: CpuSet) -> dict[Key, float]:
+    """What the run tells besides its CPUs' figures: its steps, its loads, and other programs."""
+    others = cross_checks(run) | coincidence_figures(run) | throughput(run) | major_faults(run)
+    return _worst_seconds(run, cpus) | _oslat(run, cpus) | others | work.values(run, cpus)
 
 
 def _worst_seconds(run: Run, cpus: CpuSet) -> dict[Key, float]:
-    worst = {
-        cpu: 1e6 * series.worst(run.ends_s)
+    return {
+        WORST_SECOND.key(cpu): steps.worst_ppm(run.cpu(cpu), run.ends_s)
         for cpu in cpus
-        if (series := run.cpu(cpu).series) and run.ends_s
+        if run.cpu(cpu).series and run.ends_s
     }
-    return _with_largest(WORST_SECOND, worst)
 
 
 def _oslat(run: Run, cpus: CpuSet) -> dict[Key, float]:
-    """oslat's maximum in us, by CPU and over all of them."""
+    """oslat's maximum in us, by CPU."""
     limits = run.oslat.result.figures if run.oslat and run.oslat.result else {}
-    return _with_largest(OSLAT_MAX, {cpu: limits[str(cpu)] for cpu in cpus if str(cpu) in limits})
-
-
-def _with_largest(measure: Measure, values: Mapping[int, float]) -> dict[Key, float]:
-    largest = {measure.key(): max(values.values())} if values else {}
-    return largest | {measure.key(cpu): value for cpu, value in values.items()}
+    return {OSLAT_MAX.key(cpu): limits[str(cpu)] for cpu in cpus if str(cpu) in limits}
 
 
 def cross_checks(run: Run) -> dict[Key, float]:
     """The longest time of any CPU in us by the cross-checks other than oslat, a wake-up latency
-    (cyclictest, timerlat) or one noise (osnoise), and cyclictest's percentiles."""
+    (cyclictest, timerlat) or one noise (osnoise), and cyclictest's percentiles: infinite if it is
+    not known, for most such lie above the histogram."""
     result: dict[Key, float] = {}
     for one in run.second_opinions:
         known = one.result.figures if one.result else {}
-        result.update({Key(f"{one.tool}_{p}_us"): us for p, us in known.items() if p[0] == "p"})
+        if one.tool == "cyclictest":
+            result.update({Key(f"cyclictest_{p}_us"): known.get(p, math.inf) for p in WAKEUPS[:-1]})
         if longest := [us for name, us in known.items() if name[0] != "p"]:
             result[Key(f"{one.tool}_max_us")] = max(longest)
     return result
@@ -160,10 +174,10 @@ def throughput(run: Run) -> dict[Key, float]:
     return {Key(THROUGHPUT, row=stressor): rate for stressor, rate in rates.items()}
 
 
-def _major_faults(run: Run) -> dict[Key, float]:
-    """The parts of a load share one memory group. A rate of zero is left out."""
+def major_faults(run: Run) -> dict[Key, float]:
+    """The parts of a load share one memory group."""
     rate = run.loads[0].memory_group.get("major_faults_per_s") if run.loads else None
-    return {MAJOR_FAULTS.key(): rate} if rate else {}
+    return {} if rate is None else {MAJOR_FAULTS.key(): rate}
 
 
 def dose(run: Run) -> dict[str, float]:
@@ -179,8 +193,17 @@ def _summed(*results: Optional[ToolResult]) -> dict[str, float]:
     return rates
 
 
+#: How the figures that tools printed are pooled; others are tested over boots or stand beside such.
+_PRINTED = {
+    **{name: Pooling.LARGEST for name in (*(one.name for one in LONGEST.values()), work.LONGEST)},
+    TOGETHER: Pooling.TIME,
+    **{f"cyclictest_{share}_us": Pooling.QUANTILE for share in WAKEUPS if share != "max"},
+}
+
+
 def printed(unit: str, known: Iterable[Mapping[Key, float]]) -> Iterator[Measure]:
-    """A measure for each figure that a tool printed, among those of of_run()."""
+    """A measure for each figure that a tool printed, among those of told()."""
     for name, row in dict.fromkeys((key.name, key.row) for keys in known for key in keys):
         own = "ns2" if name.endswith("_ns2") else unit
-        yield Measure(name, own, row=row, durations=unit != "1/s")
+        pooling = _PRINTED.get(name, Pooling.BOOTS)
+        yield Measure(name, own, row=row, pooling=pooling, durations=unit != "1/s")

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is measured: a figure's key, how the CPUs of a run give it, and where it is shown."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
-from statistics import fmean
+from enum import Enum, IntEnum
 from typing import Callable, NamedTuple, Optional, Union
 
-from lowlat.model.run import CpuRun
+from lowlat.model.run import CpuRun, Histogram
 
-#: A CPU; "all" is the mean over the CPUs (the largest, for a maximum).
+#: A CPU; "all" is one value for all of them.
 Cpu = Union[int, str]
+
+#: A histogram, and the largest of its values.
+Counts = tuple[Histogram, float]
 
 #: The units in which people read other units: how many make one of them.
 _READ_IN = {"ns": 1e3}
@@ -30,23 +31,45 @@ class Key(NamedTuple):
         return f"{self.name}@{self.row}" if self.row else self.name
 
 
+class Pooling(Enum):
+    """How a figure becomes one value for several CPUs, runs and boots (pooling.py does it)."""
+
+    #: What a test is about, boot by boot: the mean of the CPUs; of a boot's runs the median, for
+    #: counted events the mean over their time; of the boots the geometric mean, for counted events
+    #: the mean.
+    BOOTS = "boots"
+    #: The largest of all.
+    LARGEST = "largest"
+    #: The mean weighted by the time of each CPU in each run: parts add up to their whole.
+    TIME = "time"
+    #: A percentile of all values together, from the sum of the histograms.
+    QUANTILE = "quantile"
+    #: The delay that a random moment exceeds with the chance ``beyond``, from the same sum.
+    DELAY = "delay"
+    #: The standard deviation over the steps of all runs.
+    SPREAD = "spread"
+
+
 @dataclass(frozen=True)
 class Measure:
-    """One figure of a CPU; without ``of`` it is a figure of a run (figures.of_run()).
+    """One figure of a CPU, ``of`` a run; without ``of`` it is a figure that the run tells itself
+    (figures.told()).
 
     ``durations``: it is a duration, which means nothing under emulation. ``counted``: a rate of
-    counted events; a boot's rate is over all its time, an arm's the mean of its boots. ``beyond``:
-    for a percentile of the time the share above it, else 0. ``pool``: one value for all CPUs.
+    counted events. ``share`` is that of a percentile, ``beyond`` for a percentile of the time the
+    share above it, else 0; ``counts`` is the histogram behind a percentile.
     """
 
     name: str
     unit: str
-    of: Callable[[CpuRun], Optional[float]] = lambda cpu: None
+    of: Optional[Callable[[CpuRun], Optional[float]]] = None
     row: str = ""
-    pool: Callable[[Iterable[float]], float] = fmean
+    pooling: Pooling = Pooling.BOOTS
     durations: bool = True
     counted: bool = False
+    share: float = 0.0
     beyond: float = 0.0
+    counts: Callable[[CpuRun], Optional[Counts]] = lambda cpu: None
 
     def key(self, cpu: Cpu = "all") -> Key:
         return Key(self.name, cpu, self.row)

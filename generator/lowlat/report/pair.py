@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import fmean
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report import comparable, figures, throughput, work
-from lowlat.report.arm import Arm, typical
+from lowlat.report import comparable, figures, pooling, throughput, work
+from lowlat.report.arm import Arm
 from lowlat.report.endpoint import (
     ENDPOINTS,
     GAPS,
@@ -21,16 +20,18 @@ from lowlat.report.endpoint import (
     MAJOR_FAULTS,
     OBSERVATIONS,
     OSLAT_MAX,
+    POOLED,
     WORST_SECOND,
 )
-from lowlat.report.measure import Cpu, Key, Measure
+from lowlat.report.measure import Cpu, Key, Measure, Pooling
 from lowlat.report.stats import permutation
 from lowlat.report.stats.samples import ALPHA, Order, TwoSamples
 
 
 @dataclass(frozen=True)
 class ComparedFigure:
-    """One figure before and after; ``ratio`` is before/after, None if after is zero. The ``p`` of
+    """One figure before and after; ``ratio`` is before/after, None if after is zero, and of maxima
+    if the observed times differ. ``pooling`` tells what the values are. The ``p`` of
     the primary endpoint is from a test of its own; those of the others are adjusted for all of
     them. ``ci95`` of the ratio is for this endpoint alone, None if it has no upper end.
     ``ratio_at_least`` is its lower end, the bound for a gate. ``counts`` are the events counted in
@@ -45,6 +46,7 @@ class ComparedFigure:
     ci95: Optional[tuple[float, float]] = None
     p: Optional[float] = None
     primary: bool = False
+    pooling: Pooling = Pooling.BOOTS
     counts: Optional[tuple[float, float]] = None
 
     @property
@@ -90,7 +92,7 @@ class Pair:
 
     @cached_property
     def figures(self) -> dict[Key, PairFigure]:
-        """All figures that both arms have."""
+        """All figures that are tested over boots and that both arms have."""
         ours, theirs = (arm.values(self.cpus, self.measures) for arm in (self.before, self.after))
         return {
             key: PairFigure(self, measure, key, ours[key], theirs[key])
@@ -99,6 +101,32 @@ class Pair:
             if (key := measure.key(cpu)) in ours and key in theirs
         }
 
+    @property
+    def together(self) -> Iterator[ComparedFigure]:
+        """The other figures that both arms have, of all runs together."""
+        ours, theirs = (arm.together(self.cpus, self.measures) for arm in (self.before, self.after))
+        for measure in self.measures:
+            for cpu in ("all", *self.cpus):
+                if (key := measure.key(cpu)) in ours and key in theirs:
+                    yield self._together(measure, key, (ours[key], theirs[key]))
+
+    def _together(self, measure: Measure, key: Key, values: tuple[float, float]) -> ComparedFigure:
+        before, after = map(sum, self.seconds(key))
+        counts = round(values[0] * before, 3), round(values[1] * after, 3)
+        return ComparedFigure(
+            key,
+            measure.unit,
+            *values,
+            ratio=pooling.ratio(measure, values, (before, after)),
+            pooling=measure.pooling,
+            counts=counts if measure.counted else None,
+        )
+
+    def seconds(self, key: Key) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The measured time behind a figure, boot by boot."""
+        cpus = (key.cpu,) if isinstance(key.cpu, int) else tuple(self.cpus)
+        return self.before.seconds(cpus), self.after.seconds(cpus)
+
 
 def compared_figures(pair: Pair, order: Optional[Order]) -> tuple[ComparedFigure, ...]:
     """All figures that both arms have; with an ``order`` of the boots those of a claim get interval
@@ -106,7 +134,7 @@ def compared_figures(pair: Pair, order: Optional[Order]) -> tuple[ComparedFigure
     compared = {key: row.compared() for key, row in pair.figures.items()}
     if order is not None:
         compared.update(_tested(pair, compared, order))
-    return tuple(compared.values())
+    return (*compared.values(), *pair.together)
 
 
 @dataclass(frozen=True)
@@ -121,8 +149,7 @@ class PairFigure:
 
     @property
     def seconds(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        cpus = (self.key.cpu,) if isinstance(self.key.cpu, int) else tuple(self.pair.cpus)
-        return self.pair.before.seconds(cpus), self.pair.after.seconds(cpus)
+        return self.pair.seconds(self.key)
 
     @property
     def known(self) -> bool:
@@ -148,7 +175,7 @@ class PairFigure:
     def compared(self) -> ComparedFigure:
         counted = self.measure.counted
         arms = (self.before, self.after)
-        one, other = (fmean(arm) if counted else typical(arm, self.floor) for arm in arms)
+        one, other = (pooling.of_arm(arm, self.measure, self.floor) for arm in arms)
         return ComparedFigure(
             key=self.key,
             unit=self.measure.unit,
@@ -199,7 +226,7 @@ def longest_gaps(pair: Pair) -> set[str]:
     cpus = [run.cpu(number) for run in runs for number in pair.cpus]
     return {
         measure.name
-        for measure in pair.measures
+        for measure in ENDPOINTS
         if measure.beyond
         and any(measure.beyond * cpu.runtime_ns <= (cpu.max_ns or 0.0) for cpu in cpus)
     }
@@ -207,9 +234,11 @@ def longest_gaps(pair: Pair) -> set[str]:
 
 def measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measure]:
     """All figures that these runs have for these CPUs."""
-    result = [*ENDPOINTS, *OBSERVATIONS, *figures.sources(runs, cpus)]
+    result = [*ENDPOINTS, *POOLED, *OBSERVATIONS, *figures.sources(runs, cpus)]
     result += figures.causes(runs, cpus)
-    result += (WORST_SECOND, MAJOR_FAULTS)
+    result.append(WORST_SECOND)
+    if any(rate for run in runs for rate in figures.major_faults(run).values()):
+        result.append(MAJOR_FAULTS)
     result += figures.printed("ns", (work.values(run, cpus) for run in runs))
     result += figures.printed("ppm", map(figures.coincidence_figures, runs))
     if comparable.same_version(comparable.oslat_version, runs):
@@ -219,5 +248,9 @@ def measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measu
     if comparable.same_stress(runs):
         result += figures.printed("1/s", map(figures.throughput, runs))
     least = max(run.threshold_ns for run in runs)
-    below = {(GAPS, row) for row, ns in LEVELS.items() if ns < least}
-    return [m for m in result if (m.name, m.row) not in below and not (emulated and m.durations)]
+    below = {row for row, ns in LEVELS.items() if ns < least}
+    return [
+        one
+        for one in result
+        if not (one.name.endswith(GAPS) and one.row in below) and not (emulated and one.durations)
+    ]

@@ -23,7 +23,11 @@ def primary_of(runs: Sequence[Run]) -> tuple[Key, str]:
         return noise, f"the primary endpoint is {NOISE}: the profiles are judged by different ones"
     ((name, profile),) = named.items()
     measure = next((one for one in ENDPOINTS if one.name == name and name in SUBJECTS), None)
-    if measure and all(measure.of(cpu) is not None for run in runs for cpu in run.cpus):
+    if (
+        measure
+        and measure.of
+        and all(measure.of(cpu) is not None for run in runs for cpu in run.cpus)
+    ):
         return measure.key(), f"the primary endpoint is {name}: profile {profile} is judged by it"
     why = f"profile {profile} is judged by {name}, but not every run has it"
     return noise, f"the primary endpoint is {NOISE}: {why} ('lowlat-gen measure --wakeup')"

@@ -10,7 +10,14 @@ from typing import Callable, Optional
 from lowlat.model.endpoint import NOISE
 from lowlat.report import osnoise, wakeup, work
 from lowlat.report.build import Report
-from lowlat.report.endpoint import COLUMNS, INTERRUPTS, SOFTIRQS, SUBJECTS, SUMMARY
+from lowlat.report.endpoint import (
+    COLUMNS,
+    INTERRUPTS,
+    POOLED_INTERRUPTS,
+    SOFTIRQS,
+    SUBJECTS,
+    SUMMARY,
+)
 from lowlat.report.figures import CAUSE_RATES, CAUSES, CLASSES, THROUGHPUT, TOGETHER
 from lowlat.report.measure import Cpu, size
 from lowlat.report.osnoise import OsnoiseArm
@@ -20,6 +27,9 @@ from lowlat.report.wording import change, interval, noise, number, per, probabil
 #: More rows than this do not fit on one screen; the JSON has all of them.
 MOST_CPUS = 8
 MOST_SOURCES = 6
+
+#: The row above the parts of a figure.
+WHOLE = "all of these"
 
 _TESTED = ("95 %", "p")
 _ADJUSTED = (
@@ -56,9 +66,12 @@ def tables(report: Report) -> tuple[Table, ...]:
 
 def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
     """The tables of the noise, without the costs; with ``parts``, causes and interrupts."""
-    sources = _by_row(report, INTERRUPTS, "interrupts by source, /s", source)
-    softirqs = _by_row(report, SOFTIRQS, "softirqs by kind, /s", str)
-    causes = _by_row(report, CAUSES, "noise by cause, ppm (and /s)", str, CAUSE_RATES)
+    sources = _by_row(
+        report, INTERRUPTS, "interrupts by source, /s", source, whole=POOLED_INTERRUPTS
+    )
+    softirqs = _by_row(report, SOFTIRQS, "softirqs by kind, /s", str, whole=SOFTIRQS)
+    title = "noise by cause, ppm (and /s)"
+    causes = _by_row(report, CAUSES, title, str, CAUSE_RATES, whole=CAUSES)
     together = _by_row(report, TOGETHER, "away at the same time, ppm", str)
     made_of = (causes, sources) if parts else ()
     each = (_per_cpu(report), by_class((report,), _worst(report)), longest_gaps((report,)))
@@ -70,7 +83,7 @@ def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
 
 
 def _summary(report: Report) -> Table:
-    noun = "CPU" if len(report.cpus) == 1 else "mean of CPUs"
+    noun = "CPU" if len(report.cpus) == 1 else "CPUs"
     tested = report.primary and report.primary.p is not None and report.primary.name
     return Table(
         (f"{noun} {report.cpus}", *_arms(report), *(_TESTED if tested else ())),
@@ -155,16 +168,24 @@ def _arrow(endpoint: Optional[ComparedFigure], unit: float) -> str:
 
 
 def _by_row(
-    report: Report, name: str, title: str, words: Callable[[str], str], rates: str = ""
+    report: Report,
+    name: str,
+    title: str,
+    words: Callable[[str], str],
+    rates: str = "",
+    whole: str = "",
 ) -> Table:
-    """The rows of a figure, the largest first, with their ``rates`` if known."""
+    """The rows of a figure, the largest first, with their ``rates`` if known, below their
+    ``whole``."""
     parts = sorted(parts_of(report, name), key=lambda e: e.before + e.after, reverse=True)
     shown, rest = parts[:MOST_SOURCES], parts[MOST_SOURCES:]
     often = {e.row: e for e in parts_of(report, rates)}
     rows = [(words(e.row), *_both(e, often.get(e.row)), change(e)) for e in shown]
+    if shown and (e := report.get(whole)):
+        rows.insert(0, (WHOLE, *_both(e, report.get(rates)), change(e)))
     if rest:
         before, after = sum(e.before for e in rest), sum(e.after for e in rest)
-        rows.append((f"{len(rest)} others", number(before), number(after), ""))
+        rows.append((f"{len(rest)} more", number(before), number(after), ""))
     return Table((title, *_arms(report)), tuple(rows), wide=True)
 
 

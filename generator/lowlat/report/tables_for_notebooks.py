@@ -102,7 +102,8 @@ def _run(run: Run) -> TableRow:
 
 
 def _cpu(_: Run, cpu: CpuRun) -> Iterator[TableRow]:
-    measures = {measure.key().text: measure.of(cpu) for measure in (*ENDPOINTS, *OBSERVATIONS)}
+    every = (*ENDPOINTS, *OBSERVATIONS)
+    measures = {measure.key().text: measure.of(cpu) for measure in every if measure.of}
     yield {"runtime_ns": cpu.runtime_ns, **measures}
 
 

@@ -3,10 +3,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from lowlat.report.endpoint import WAKEUPS
+from lowlat.report.endpoint import WAKEUPS, pooled_name
 from lowlat.report.osnoise import OsnoiseArm, cell
 
-_NAMES = ("wakeup_{}_ns", "wakeup_{}_skipping_ns", "cyclictest_{}_us")
+_NAMES = tuple(
+    [pooled_name(name.format(share)) for share in WAKEUPS]
+    for name in ("wakeup_{}_ns", "wakeup_{}_skipping_ns", "cyclictest_{}_us")
+)
 
 #: The note below the rows.
 NOTE = (
@@ -20,9 +23,7 @@ def rows(arms: Iterable[OsnoiseArm]) -> Iterator[tuple[str, ...]]:
     same part of its own, with their ratio."""
     yield ("wake-up latency, us", *WAKEUPS)
     for arm in arms:
-        own, skipping, theirs = (
-            [arm.get(name.format(share), "all") for share in WAKEUPS] for name in _NAMES
-        )
+        own, skipping, theirs = ([arm.get(name) for name in names] for names in _NAMES)
         if any(own):
             yield (arm.name, *(cell(value, 1e3) for value in own))
         if any(own) and any(theirs):

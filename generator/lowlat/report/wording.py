@@ -39,7 +39,9 @@ def number(value: float) -> str:
         return f"{value:,.0f}"
     if value >= 10:
         return f"{value:.1f}"
-    return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
+    if value >= 0.1:
+        return f"{value:.2f}"
+    return f"{value:.2g}" if value >= 1e-4 else significant(value, 2)
 
 
 def noise(ppm: float) -> str:

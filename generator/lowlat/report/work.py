@@ -2,13 +2,13 @@
 """The time of one piece of each kind of work: its figures, as rows and in a sentence."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from statistics import fmean
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report.measure import Key
 
 _MEAN = "work_mean_ns"
+LONGEST = "work_max_ns"
 
 #: Figure, its title in the table ("" if not shown), and its field in the run.
 _FIGURES = (
@@ -16,7 +16,7 @@ _FIGURES = (
     ("work_p50_ns", "p50", "p50_ns"),
     ("work_p99_ns", "p99", "p99_ns"),
     ("work_p99.9_ns", "p99.9", "p999_ns"),
-    ("work_max_ns", "max", "max_ns"),
+    (LONGEST, "max", "max_ns"),
     ("work_variance_ns2", "variance, ns2", "variance_ns2"),
     ("work_late_ns", "", "late_ns"),
 )
@@ -33,18 +33,14 @@ _Values = Mapping[Key, tuple[float, float]]
 
 
 def values(run: Run, cpus: CpuSet) -> dict[Key, float]:
-    """By figure and CPU, and over all CPUs: the mean, or the maximum for the longest piece."""
-    by_figure: dict[tuple[str, str], dict[int, float]] = {}
-    for one in run.work:
-        for name, _, field in _FIGURES if one.cpu is not None and one.cpu in cpus else ():
-            if (value := getattr(one, field)) is not None:
-                kind = f"{one.kind}-mixed" if one.mixed else one.kind
-                by_figure.setdefault((name, kind), {})[one.cpu or 0] = value
-    result: dict[Key, float] = {}
-    for (name, kind), own in by_figure.items():
-        result.update({Key(name, cpu, kind): value for cpu, value in own.items()})
-        result[Key(name, row=kind)] = (max if name == "work_max_ns" else fmean)(own.values())
-    return result
+    """By figure and CPU, each kind of work a row."""
+    return {
+        Key(name, one.cpu, f"{one.kind}-mixed" if one.mixed else one.kind): value
+        for one in run.work
+        if one.cpu is not None and one.cpu in cpus
+        for name, _, field in _FIGURES
+        if (value := getattr(one, field)) is not None
+    }
 
 
 def rows(shown: Mapping[Key, str]) -> Iterator[tuple[str, ...]]:

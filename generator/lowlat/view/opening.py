@@ -4,11 +4,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from lowlat.model.endpoint import NOISE
 from lowlat.model.run import Run
 from lowlat.report import arm_tables, summary, wording
 from lowlat.report.comparison import Comparison
 from lowlat.report.description import Description
-from lowlat.report.endpoint import DRAWN, SUBJECTS
+from lowlat.report.endpoint import DRAWN, INTERRUPTS, SUBJECTS, pooled
 from lowlat.report.measure import size
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.report.wording import in_counts, number, per, values
@@ -80,14 +81,14 @@ def _of_arm(comparison: Comparison, one: Description) -> Opening:
         headline=f"{headline}.",
         basis=basis,
         numbers=tuple(_numbers_of_arm(one)),
-        figures=forest_plot.of_cpus(drawn, SUBJECTS[one.primary]),
+        figures=forest_plot.of_cpus(drawn, SUBJECTS[INTERRUPTS if one.emulated else NOISE]),
         facts=_facts(comparison),
     )
 
 
 def _numbers_of_arm(description: Description) -> Iterator[Number]:
     for one in DRAWN:
-        if (value := description.by_key.get(one.key())) is not None:
+        if (value := description.by_key.get(pooled(one).key())) is not None:
             of, shown = one.subject, number(value / size(one.unit))
             yield Number(of.name.lower(), "after", shown, of.each)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report.figures import figures
+from lowlat.report import pooling
 from lowlat.report.measure import Endpoint, size
 from lowlat.view.arm import ViewArm
 from lowlat.view.plot.axis import END, FLOOR, LEFT, TOP, Linear, fitting, spans
@@ -57,7 +57,7 @@ def _points(arms: Sequence[ViewArm], cpus: CpuSet, shown: Endpoint) -> Iterator[
     divisor = size(shown.unit)
     for arm in arms:
         for run in arm.runs:
-            values = figures(run, cpus, [shown])
+            values = pooling.of_runs([run], cpus, [shown])
             each = [value / divisor for key, value in values.items() if key.cpu != "all"]
             if shown.key() in values:
                 whole = values[shown.key()] / divisor

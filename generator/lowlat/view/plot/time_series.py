@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Callable, Optional
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import Run, Series
-from lowlat.report import pace
+from lowlat.model.run import CpuRun, Run
+from lowlat.report import pace, steps
 from lowlat.view.arm import ViewArm
 from lowlat.view.plot.axis import END, FLOOR, LEFT, TOP, Linear, fitting, spans
 from lowlat.view.plot.figure import Cell, Data, Figure
@@ -22,27 +22,34 @@ _MARKED = 10
 
 @dataclass(frozen=True)
 class SeriesQuantity:
-    """A quantity to draw: the counts per step that ``of`` extracts, times ``scale`` per second; or
-    a ``pace``, which is 0 in steps where it is unknown."""
+    """A quantity to draw: the amount per step that ``of`` tells of a CPU and the run's step ends,
+    times ``scale`` per second; or a ``pace``, which is 0 in steps where it is unknown."""
 
     name: str
     title: str
     unit: str
-    of: Callable[[Series], Sequence[float]]
+    of: Callable[[CpuRun, Sequence[float]], Sequence[float]]
     scale: float = 1.0
     pace: bool = False
 
 
-NOISE = SeriesQuantity("noise", "Noise", "ppm of the time", lambda series: series.noise_ns, 1e-3)
+NOISE = SeriesQuantity("noise", "Noise", "ppm of the time", steps.noise_ns, 1e-3)
 INTERRUPTS = SeriesQuantity(
-    "interrupts", "Interrupts", "a second", lambda series: series.interrupts
+    "interrupts",
+    "Interrupts",
+    "a second",
+    lambda cpu, _: cpu.series.interrupts if cpu.series else (),
 )
 
 
 def pace_of(cpu: int) -> SeriesQuantity:
     """The pace of one CPU; its changes are marked."""
     title, unit = f"Pace of CPU {cpu}", "readings a ms"
-    return SeriesQuantity(f"pace-cpu{cpu}", title, unit, lambda s: s.readings_per_ms, pace=True)
+    return SeriesQuantity(f"pace-cpu{cpu}", title, unit, _readings, pace=True)
+
+
+def _readings(cpu: CpuRun, _: Sequence[float]) -> Sequence[float]:
+    return cpu.series.readings_per_ms if cpu.series else ()
 
 
 @dataclass(frozen=True)
@@ -92,25 +99,32 @@ def figures(arms: Sequence[ViewArm], cpus: CpuSet, shown: SeriesQuantity) -> tup
 
 def _curve(arm: ViewArm, run: Run, cpus: CpuSet, shown: SeriesQuantity) -> Optional[_Course]:
     """One run's curve; None if some CPUs have no figures."""
-    every = [run.cpu(cpu).series for cpu in cpus]
-    known = [shown.of(series) for series in every if series and shown.of(series)]
-    if len(known) < len(every) or not every or not run.ends_s:
+    own = [run.cpu(cpu) for cpu in cpus]
+    if (
+        not own
+        or not run.ends_s
+        or not all(cpu.series and shown.of(cpu, run.ends_s) for cpu in own)
+    ):
         return None
-    sums = [shown.scale * sum(step) / len(known) for step in zip(*known)]
-    begins = (0.0, *run.ends_s)
-    times = [end - begin for begin, end in zip(begins, run.ends_s)]
+    sums, times = (
+        [sum(step) / len(own) for step in zip(*amounts)]
+        for amounts in (
+            [[shown.scale * one for one in shown.of(cpu, run.ends_s)] for cpu in own],
+            [[ns / 1e9 for ns in steps.times_ns(cpu, run.ends_s)] for cpu in own],
+        )
+    )
     changes = [*islice(pace.steps(run.ends_s, sums), _MARKED)] if shown.pace else []
     if shown.pace:
         times = [time if value else 0.0 for time, value in zip(times, sums)]
         sums = [value * time for time, value in zip(times, sums)]
     each = -(-len(sums) // _MOST)
     places = [slice(place, place + each) for place in range(0, len(sums), each)]
-    steps = [
-        (begins[at.start], run.ends_s[at][-1], sum(sums[at]) / time)
+    drawn = [
+        ((0.0, *run.ends_s)[at.start], run.ends_s[at][-1], sum(sums[at]) / time)
         for at in places
-        if (time := sum(times[at]))
+        if (time := sum(times[at])) > 0
     ]
-    return _Course(arm, run, steps, changes)
+    return _Course(arm, run, drawn, changes)
 
 
 def _data(curves: Sequence[_Course], shown: SeriesQuantity) -> Data:
