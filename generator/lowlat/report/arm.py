@@ -40,12 +40,13 @@ class ArmGap:
 
 @dataclass(frozen=True)
 class Arm:
-    """Runs of one kind, in the order in which their files were given, and verify's findings in
-    their boots (None: not checked)."""
+    """Runs of one kind, in the order in which their files were given, verify's findings in their
+    boots (None: not checked), and the figures that are asked for beside the usual ones."""
 
     name: str
     runs: tuple[Run, ...]
     effect: Optional[Sequence[Finding]] = None
+    asked: tuple[Measure, ...] = ()
 
     @cached_property
     def boots(self) -> tuple[tuple[Run, ...], ...]:

@@ -9,7 +9,7 @@ from lowlat.report.endpoint import ALONE, INTERRUPTS, POOLED_INTERRUPTS, POOLED_
 from lowlat.report.figures import CAUSES, TOGETHER
 from lowlat.report.measure import size
 from lowlat.report.osnoise import OsnoiseArm
-from lowlat.report.tables import MOST_CPUS, MOST_SOURCES, WHOLE, Table, with_rows
+from lowlat.report.tables import MOST_CPUS, MOST_SOURCES, WHOLE, Table, with_levels, with_rows
 from lowlat.report.wording import noise, number, source
 
 
@@ -41,7 +41,7 @@ def tables(description: Description, *, parts: bool = True) -> tuple[Table, ...]
             f"{one.title}, /s" if one.unit == "1/s" else one.title,
             noise(value) if one.unit == "ppm" else number(value / size(one.unit)),
         )
-        for one in ALONE
+        for one in with_levels(ALONE, description.by_key)
         if (value := description.by_key.get(one.key())) is not None
     )
     noun = "CPU" if len(description.cpus) == 1 else "CPUs"

@@ -22,6 +22,10 @@ def render(comparison: Comparison) -> str:
 
 
 def _whole(comparison: Comparison) -> dict[str, object]:
+    return {**_figures(comparison), "limits": encode(comparison.limits)}
+
+
+def _figures(comparison: Comparison) -> dict[str, object]:
     if comparison.described:
         return described(comparison.described)
     if not comparison.several:

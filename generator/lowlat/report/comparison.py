@@ -10,6 +10,7 @@ from lowlat.report import primary, verdict
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report, build
 from lowlat.report.description import Description, describe
+from lowlat.report.limits import Observed
 from lowlat.report.stats import permutation
 from lowlat.report.stats.permutation import ENOUGH_BOOTS
 from lowlat.report.stats.samples import ALPHA
@@ -27,11 +28,13 @@ _MOST = 20
 class Comparison:
     """The arms, and a report of each one except the first, the reference. If there are several, the
     p of each primary endpoint is adjusted for their number, and the verdicts follow; all else in a
-    report depends on its own arm alone. A single arm has no report and is ``described``."""
+    report depends on its own arm alone. A single arm has no report and is ``described``.
+    ``limits`` are what the arms showed of the limits that were asked for."""
 
     arms: tuple[Arm, ...]
     reports: tuple[Report, ...]
     described: Optional[Description] = None
+    limits: tuple[Observed, ...] = ()
 
     @property
     def first(self) -> str:

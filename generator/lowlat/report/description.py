@@ -83,7 +83,7 @@ def describe(arm: Arm) -> Description:
     if not len(cpus):
         raise Refused(f"{arm.name}: no CPU was measured in every run", hint="give fewer runs")
     first = arm.runs[0]
-    wanted = measures(arm.runs, cpus, emulated=first.emulated)
+    wanted = (*measures(arm.runs, cpus, emulated=first.emulated), *arm.asked)
     by_key = {one.key(cpu): one for one in wanted for cpu in ("all", *cpus)}
     tested = arm.values(cpus, wanted)
     known = {key: pooling.of_arm(boots, by_key[key]) for key, boots in tested.items()}

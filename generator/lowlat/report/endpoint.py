@@ -196,6 +196,15 @@ WORST_SECOND = Endpoint(
     osnoise="worst second, %",
 )
 
+#: How much the noise of the seconds differs.
+SPREAD = Endpoint(
+    "noise_sd_ppm",
+    "ppm",
+    pooling=Pooling.SPREAD,
+    section=TableSection.WORST_SECOND,
+    title="standard deviation of a second's noise",
+)
+
 #: The load's memory group.
 MAJOR_FAULTS = Endpoint(
     "major_faults_per_s",
@@ -208,7 +217,7 @@ MAJOR_FAULTS = Endpoint(
 #: From oslat's own output.
 OSLAT_MAX = LONGEST["oslat"]
 
-_ALL = (*_OF_CPUS, WORST_SECOND, MAJOR_FAULTS, *LONGEST.values())
+_ALL = (*_OF_CPUS, WORST_SECOND, SPREAD, MAJOR_FAULTS, *LONGEST.values())
 
 #: The endpoints of a claim, and the figures of a CPU that are shown beside them, never claimed.
 ENDPOINTS = tuple(one for one in _OF_CPUS if one.claimed)

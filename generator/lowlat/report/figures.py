@@ -15,6 +15,7 @@ from lowlat.report.endpoint import (
     MAJOR_FAULTS,
     OSLAT_MAX,
     SOFTIRQS,
+    SPREAD,
     WAKEUPS,
     WORST_SECOND,
 )
@@ -42,6 +43,9 @@ KINDS = {
     "other": ("exception", "not-recorded"),
 }
 
+#: The kind and the name of the noise without a cause.
+NOT_RECORDED = ("not-recorded", "no cause")
+
 #: The classes that are zero if a trace has none of their events.
 _TRACED = ("HW", "NMI", "IRQ", "softirq", "thread")
 
@@ -57,13 +61,11 @@ def causes(runs: Sequence[Run], cpus: CpuSet) -> Iterator[Measure]:
     """For each cause of gaps, and each class of causes, its time in ppm and its rate, as far as the
     observer recorded them; and the time of all, of which the causes are the parts."""
     known = [run.cpu(number) for run in runs for number in cpus]
-    every = [one for cpu in known for one in _all_causes(cpu)]
-    if any(cpu.causes is not None for cpu in known):
-        yield from _shares((CAUSES, CAUSE_RATES), "", lambda _: "")
-    for name in dict.fromkeys(map(_by_name, every)):
+    told = {_by_class(one) for cpu in known for one in cpu.causes or ()}
+    every = [one for cpu in known for one in _all_causes(cpu)] if told else []
+    for name in dict.fromkeys(["", *map(_by_name, every)] if told else ()):
         yield from _shares((CAUSES, CAUSE_RATES), name, _by_name)
     seen = set(map(_by_class, every))
-    told = {_by_class(one) for cpu in known for one in cpu.causes or ()}
     if told - {"thread", "IRQ or HW"} or any(run.attribution.observer == "trace" for run in runs):
         seen.update(_TRACED)
     for title in KINDS:
@@ -78,7 +80,7 @@ def _all_causes(cpu: CpuRun) -> tuple[Cause, ...]:
     if cpu.causes is None or rest <= len(own) + 1:
         return own
     events = max((cpu.events or 0.0) - sum(one.events for one in own), 0.0)
-    return (*own, Cause("not-recorded", "no cause", events, rest))
+    return (*own, Cause(*NOT_RECORDED, events, rest))
 
 
 def _by_name(cause: Cause) -> str:
@@ -91,7 +93,7 @@ def _by_class(cause: Cause) -> str:
 
 def _shares(names: tuple[str, str], title: str, named: Callable[[Cause], str]) -> Iterator[Measure]:
     def share(cpu: CpuRun, of: Callable[[Cause], float]) -> Optional[float]:
-        own = [of(one) for one in _all_causes(cpu) if named(one) == title]
+        own = [of(one) for one in _all_causes(cpu) if title in ("", named(one))]
         return None if cpu.causes is None else sum(own) / cpu.counted_ns
 
     time = partial(share, of=lambda one: 1e6 * one.time_ns)
@@ -127,14 +129,15 @@ def values(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, flo
 def told(run: Run, cpus: CpuSet) -> dict[Key, float]:
     """What the run tells besides its CPUs' figures: its steps, its loads, and other programs."""
     others = cross_checks(run) | coincidence_figures(run) | throughput(run) | major_faults(run)
-    return _worst_seconds(run, cpus) | _oslat(run, cpus) | others | work.values(run, cpus)
+    return _seconds(run, cpus) | _oslat(run, cpus) | others | work.values(run, cpus)
 
 
-def _worst_seconds(run: Run, cpus: CpuSet) -> dict[Key, float]:
+def _seconds(run: Run, cpus: CpuSet) -> dict[Key, float]:
     return {
-        WORST_SECOND.key(cpu): steps.worst_ppm(run.cpu(cpu), run.ends_s)
+        measure.key(cpu): of(run.cpu(cpu), run.ends_s)
         for cpu in cpus
         if run.cpu(cpu).series and run.ends_s
+        for measure, of in ((WORST_SECOND, steps.worst_ppm), (SPREAD, steps.deviation_ppm))
     }
 
 

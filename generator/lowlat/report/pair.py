@@ -21,6 +21,7 @@ from lowlat.report.endpoint import (
     OBSERVATIONS,
     OSLAT_MAX,
     POOLED,
+    SPREAD,
     WORST_SECOND,
 )
 from lowlat.report.measure import Cpu, Key, Measure, Pooling
@@ -87,8 +88,8 @@ class Pair:
         """For comparable arms only; others are refused before (comparable.py)."""
         runs = (*before.runs, *after.runs)
         cpus = comparable.common_cpus(runs)
-        compared = measures(runs, cpus, emulated=runs[0].emulated)
-        return cls(before, after, cpus, tuple(compared), primary)
+        compared = (*measures(runs, cpus, emulated=runs[0].emulated), *before.asked)
+        return cls(before, after, cpus, compared, primary)
 
     @cached_property
     def figures(self) -> dict[Key, PairFigure]:
@@ -236,7 +237,7 @@ def measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measu
     """All figures that these runs have for these CPUs."""
     result = [*ENDPOINTS, *POOLED, *OBSERVATIONS, *figures.sources(runs, cpus)]
     result += figures.causes(runs, cpus)
-    result.append(WORST_SECOND)
+    result += (WORST_SECOND, SPREAD)
     if any(rate for run in runs for rate in figures.major_faults(run).values()):
         result.append(MAJOR_FAULTS)
     result += figures.printed("ns", (work.values(run, cpus) for run in runs))

@@ -169,6 +169,15 @@ def _delay(measure: Measure, parts: Sequence[Observation]) -> Optional[float]:
     return min((lost - target) / count, longest) if lost > target else 0.0
 
 
+def _spread(_: Measure, parts: Sequence[Observation]) -> Optional[float]:
+    """Within the parts and between their means; None if nothing differs, as in a single step."""
+    times = [part.seconds for part in parts]
+    means = [part.cpu.noise_ppm or 0.0 if part.cpu else 0.0 for part in parts]
+    whole = weighted(means, times)
+    squares = [part.value**2 + (mean - whole) ** 2 for part, mean in zip(parts, means)]
+    return math.sqrt(weighted(squares, times)) or None
+
+
 def _counts(
     measure: Measure, parts: Sequence[Observation]
 ) -> Optional[tuple[list[tuple[float, float, float]], float]]:
@@ -195,4 +204,5 @@ _POOLS: Mapping[Pooling, Callable[[Measure, Sequence[Observation]], Optional[flo
     Pooling.TIME: _over_time,
     Pooling.QUANTILE: _quantile,
     Pooling.DELAY: _delay,
+    Pooling.SPREAD: _spread,
 }

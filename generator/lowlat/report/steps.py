@@ -2,6 +2,7 @@
 """The steps of a run on one CPU: their times, the noise in each, and how much they differ."""
 
 from collections.abc import Sequence
+from math import sqrt
 
 from lowlat.model.run import CpuRun
 
@@ -36,6 +37,14 @@ def worst_ppm(cpu: CpuRun, ends_s: Sequence[float]) -> float:
     """The greatest share of the time that a step lost, 0 without steps."""
     shares = _shares_ppm(cpu, ends_s)
     return max((share for share, _ in shares), default=0.0)
+
+
+def deviation_ppm(cpu: CpuRun, ends_s: Sequence[float]) -> float:
+    """The standard deviation of the share that a step lost, weighted by time."""
+    shares = _shares_ppm(cpu, ends_s)
+    time = sum(own for _, own in shares)
+    mean = sum(share * own for share, own in shares) / time
+    return sqrt(sum((share - mean) ** 2 * own for share, own in shares) / time)
 
 
 def _shares_ppm(cpu: CpuRun, ends_s: Sequence[float]) -> list[tuple[float, float]]:

@@ -5,7 +5,7 @@ the reference of the others; for an arm by itself its figures."""
 from collections.abc import Iterator
 
 from lowlat.model.endpoint import NOISE
-from lowlat.report import arm_tables, wording
+from lowlat.report import arm_tables, limits, wording
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
 from lowlat.report.description import describe
@@ -58,7 +58,18 @@ def _counted(comparison: Comparison) -> Iterator[str]:
 
 
 def shown(comparison: Comparison, *, brief: bool = False) -> tuple[Table, ...]:
-    """All tables of one arm, or the common ones of several."""
+    """All tables of one arm, or the common ones of several, below that of the limits."""
+    asked = Table.of(limits.rows(comparison.limits), _sources(comparison))
+    return with_rows((asked, *_shown(comparison, brief=brief)))
+
+
+def _sources(comparison: Comparison) -> str:
+    """Where the public limits among those of the comparison are published."""
+    names = dict.fromkeys(one.limit for one in comparison.limits if one.limit in limits.PRESETS)
+    return "; ".join(f"{name}: {limits.PRESETS[name].source}" for name in names)
+
+
+def _shown(comparison: Comparison, *, brief: bool) -> tuple[Table, ...]:
     if comparison.described:
         return arm_tables.tables(comparison.described)
     if not comparison.several:

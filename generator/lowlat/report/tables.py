@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Callable, Optional
 
 from lowlat.model.endpoint import NOISE
-from lowlat.report import osnoise, wakeup, work
+from lowlat.report import levels, osnoise, wakeup, work
 from lowlat.report.build import Report
 from lowlat.report.endpoint import (
     COLUMNS,
@@ -19,10 +19,19 @@ from lowlat.report.endpoint import (
     SUMMARY,
 )
 from lowlat.report.figures import CAUSE_RATES, CAUSES, CLASSES, THROUGHPUT, TOGETHER
-from lowlat.report.measure import Cpu, size
+from lowlat.report.measure import Cpu, Endpoint, Key, size
 from lowlat.report.osnoise import OsnoiseArm
 from lowlat.report.pair import ComparedFigure
-from lowlat.report.wording import change, interval, noise, number, per, probability, source, values
+from lowlat.report.wording import (
+    change,
+    interval,
+    noise,
+    number,
+    per,
+    probability,
+    source,
+    values,
+)
 
 #: More rows than this do not fit on one screen; the JSON has all of them.
 MOST_CPUS = 8
@@ -89,12 +98,17 @@ def _summary(report: Report) -> Table:
         (f"{noun} {report.cpus}", *_arms(report), *(_TESTED if tested else ())),
         tuple(
             (*_figure(report, e, one.title), *((interval(e), probability(e.p)) if tested else ()))
-            for one in SUMMARY
+            for one in with_levels(SUMMARY, (e.key for e in report.endpoints))
             if (e := report.get(*one.key())) is not None
         ),
         note=_ADJUSTED.format(tested) if tested else "",
         wide=True,
     )
+
+
+def with_levels(rows: Iterable[Endpoint], keys: Iterable[Key]) -> list[Endpoint]:
+    """The rows of a table, those of the levels among the figures too."""
+    return sorted((*rows, *levels.shown(keys)), key=lambda one: one.section)
 
 
 def _arms(report: Report) -> tuple[str, str, str]:

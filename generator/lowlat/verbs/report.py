@@ -11,7 +11,7 @@ from pathlib import Path
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import say
 from lowlat.measure.run_file import read_run
-from lowlat.report import gate, in_effect
+from lowlat.report import gate, in_effect, levels, limits
 from lowlat.report.arm import Arm, named
 from lowlat.report.comparison import NAME, compare
 from lowlat.report.verdict import REFUSED
@@ -33,13 +33,16 @@ def main(args: ReportArguments) -> int:
         hint = "name those to describe, or those before the change"
         raise Refused("report: the runs are missing", hint=hint)
     _check_compared(args)
+    limited = [limits.parse(text) for text in args.limit]
     comparison = compare(*_arms(args))
+    comparison = replace(comparison, limits=limits.observed(limited, comparison.arms))
     gate.check_names(gates, comparison)
     written = report_output.write(args, comparison)
     forms = [form for name, form in FORMS.items() if getattr(args, name)]
     sys.stdout.write((forms or [screen.render])[0](comparison))
     for line in written if not forms else ():
         say(line)
+    limits.check(comparison.limits)
     gate.check(gates, comparison)
     return 1 if any(report.verdict == REFUSED for report in comparison.reports) else 0
 
@@ -58,7 +61,9 @@ def _arms(args: ReportArguments) -> list[Arm]:
     arms += [(_AFTER, args.against)] if args.against else []
     arms += list(_further(args.arm))
     _check_apart(arms)
-    labelled = _labelled([Arm(name, tuple(map(read_run, paths))) for name, paths in arms])
+    read = [Arm(name, tuple(map(read_run, paths))) for name, paths in arms]
+    asked = levels.asked(args.level, (run for arm in read for run in arm.runs))
+    labelled = _labelled([replace(arm, asked=asked) for arm in read])
     if args.verify:
         labelled[1] = replace(labelled[1], effect=in_effect.read_verify(args.verify))
     return labelled

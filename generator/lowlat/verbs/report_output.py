@@ -46,6 +46,15 @@ class ReportArguments:
     verify: Optional[Path] = option("FILE", "output of 'lowlat-gen verify --json' after the change")
     json: bool = flag("print lowlat.report/1", group="form")
     markdown: bool = flag("print Markdown for a ticket", group="form")
+    level: tuple[str, ...] = option(
+        "TIME", "count the gaps of this length and more too, such as 1ms; may be repeated", ()
+    )
+    limit: tuple[str, ...] = option(
+        "TIME",
+        "exit with 1 if a gap, a wake-up or the maximum of oslat or cyclictest is longer, such as "
+        "20us; or a public limit by name: rhel-rt-virt, openshift-telco; may be repeated",
+        (),
+    )
     require: tuple[str, ...] = option(
         "'ENDPOINT>=N'",
         "exit with 1 unless the lower end of the interval of the ratio before/after reaches N; "

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Limits of latency (``--limit 20us``): how often they were exceeded, and how often that may be at
+most, for the time observed."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Callable, Optional
+
+from lowlat.base.arguments import seconds
+from lowlat.base.errors import Refused, Unmet
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.run import Histogram, Run
+from lowlat.report import comparable
+from lowlat.report.arm import Arm
+from lowlat.report.stats.rare import at_most
+from lowlat.report.wording import number
+
+_SPAN = (1e-9, 1e6, "1ns to 277h")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A time in ns for each kind of figure. ``hours`` are those that a public limit asks for, and
+    ``source`` is where it is published."""
+
+    name: str
+    ns: Mapping[str, float]
+    hours: float = 0.0
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What an arm showed of a limit: how often it was ``above`` in so many CPU-hours, and at most
+    how often in an hour of a CPU (95 %). ``least``: only maxima are known, so that ``above`` is a
+    lower bound, and there is no upper one. ``hours`` are those of each CPU, and ``hours_wanted``
+    those that a public limit asks for."""
+
+    arm: str
+    limit: str
+    what: str
+    limit_ns: float
+    longest_ns: float
+    above: int
+    least: bool
+    cpu_hours: float
+    at_most_per_hour: Optional[float]
+    hours: float
+    hours_wanted: float = 0.0
+
+
+#: What a limit may be about: the lengths of one run's CPU, or a tool's maxima in us.
+KINDS = ("gap", "wake-up", "oslat", "cyclictest")
+
+_RHEL = "https://docs.redhat.com/en/documentation/red_hat_enterprise_linux_for_real_time/10/"
+_PUBLIC = (
+    Limit(
+        "rhel-rt-virt",
+        {"cyclictest": 40e3, "oslat": 20e3},
+        12.0,
+        f"{_RHEL}html/configuring_virtualization_on_rhel_10_for_real_time/"
+        "stress-testing-the-real-time-virtualization-system",
+    ),
+    Limit(
+        "openshift-telco",
+        {"cyclictest": 20e3, "oslat": 20e3},
+        0.0,
+        "https://docs.okd.io/latest/scalability_and_performance/cnf-low-latency-tuning.html",
+    ),
+)
+
+#: By the name that --limit gives.
+PRESETS = {one.name: one for one in _PUBLIC}
+
+
+def parse(text: str) -> Limit:
+    """A time with its unit, for all kinds of figures, or a public limit by name. Raises Refused if
+    it is neither."""
+    if text in PRESETS:
+        return PRESETS[text]
+    if not text[:1].isdigit():
+        raise Refused(
+            f"--limit {text!r}: not a time", hint=f"such as 20us, or {', '.join(PRESETS)}"
+        )
+    return Limit(text, dict.fromkeys(KINDS, 1e9 * seconds("--limit", text, _SPAN)))
+
+
+def observed(limits: Iterable[Limit], arms: Sequence[Arm]) -> tuple[Observed, ...]:
+    """What each arm showed of each limit. Raises Refused for runs in guests, whose times are their
+    hosts' too, and if a limit is about nothing that was measured."""
+    wanted = tuple(limits)
+    guests = (run for arm in arms for run in arm.runs if run.emulated or run.host.hypervisor)
+    if wanted and (guest := next(guests, None)):
+        why = f"--limit: {guest.path} was made in a guest, whose host interrupts it too"
+        raise Refused(why, hint="measure the machine itself")
+    result = [one for limit in wanted for arm in arms for one in _observed(limit, arm)]
+    for limit in wanted:
+        if not any(one.limit == limit.name for one in result):
+            kinds = " or ".join(limit.ns)
+            why = f"--limit {limit.name}: the runs have no {kinds}"
+            raise Refused(why, hint="'lowlat-gen measure --second-opinion' runs these tools")
+    return tuple(result)
+
+
+def check(found: Iterable[Observed]) -> None:
+    """Raises Unmet, naming every limit that was exceeded or not observed for long enough."""
+    missed = [words for one in found for words in _missed(one)]
+    if missed:
+        raise Unmet(f"--limit not met: {'; '.join(missed)}")
+
+
+def _missed(one: Observed) -> Iterator[str]:
+    what = f"{one.arm}, {one.what}"
+    if one.above:
+        count = f"{'at least ' if one.least else ''}{one.above:,} above {one.limit}"
+        yield f"{what}: {count}, the longest {number(one.longest_ns / 1e3)} us"
+    elif one.hours < one.hours_wanted:
+        yield f"{what}: {number(one.hours)} of {one.hours_wanted:g} hours observed"
+
+
+def _observed(limit: Limit, arm: Arm) -> Iterator[Observed]:
+    cpus = comparable.common_cpus(arm.runs)
+    for what, ns in limit.ns.items():
+        by_run = [own for run in arm.runs if (own := [*_TIMES[what](run, cpus)])]
+        known = [one for own in by_run for one in own]
+        if not known:
+            continue
+        hours = sum(time for *_, time in known) / 3600
+        counts = [_above(rows, longest, ns) for rows, longest, _ in known]
+        least = any(rows is None for rows, *_ in known) and any(counts)
+        yield Observed(
+            arm=arm.name,
+            limit=limit.name,
+            what=what,
+            limit_ns=ns,
+            longest_ns=max(longest for _, longest, _ in known),
+            above=sum(counts),
+            least=least,
+            cpu_hours=hours,
+            at_most_per_hour=None if least or not hours else at_most(sum(counts)) / hours,
+            hours=sum(min(time for *_, time in own) for own in by_run) / 3600,
+            hours_wanted=limit.hours,
+        )
+
+
+#: A histogram in ns, None if only the longest time is known; that time; and the seconds observed.
+_Times = tuple[Optional[Histogram], float, float]
+
+
+def _above(rows: Optional[Histogram], longest: float, ns: float) -> int:
+    """How many exceeded the limit. A bucket that holds it counts as a whole: none is missed."""
+    if rows is None or longest <= ns:
+        return int(longest > ns)
+    return max(int(sum(count for _, upper, count in rows.rows if upper - 1 > ns)), 1)
+
+
+def _gaps(run: Run, cpus: CpuSet) -> Iterator[_Times]:
+    for cpu in map(run.cpu, cpus):
+        if cpu.max_ns is not None:
+            yield cpu.histogram, cpu.max_ns, cpu.runtime_ns / 1e9
+
+
+def _wakeups(run: Run, cpus: CpuSet) -> Iterator[_Times]:
+    for late in (run.cpu(cpu).wakeup for cpu in cpus):
+        if late and "max" in late.late_ns:
+            count = sum(row[2] for row in late.histogram.rows) if late.histogram else 0.0
+            time = count * late.interval_ns / 1e9 if count else run.duration_s
+            yield late.histogram, late.late_ns["max"], time
+
+
+def _oslat(run: Run, _: CpuSet) -> Iterator[_Times]:
+    maxima = run.oslat.result.figures if run.oslat and run.oslat.result else {}
+    yield from ((None, 1e3 * us, run.duration_s) for us in maxima.values())
+
+
+def _cyclictest(run: Run, _: CpuSet) -> Iterator[_Times]:
+    for one in run.second_opinions:
+        if one.tool == "cyclictest" and one.result:
+            maxima = (us for name, us in one.result.figures.items() if name[0] != "p")
+            yield from ((None, 1e3 * us, run.duration_s) for us in maxima)
+
+
+_TIMES: Mapping[str, Callable[[Run, CpuSet], Iterator[_Times]]] = dict(
+    zip(KINDS, (_gaps, _wakeups, _oslat, _cyclictest))
+)
+
+
+def rows(found: Sequence[Observed]) -> Iterator[tuple[str, ...]]:
+    """The header, then a row for each arm and kind."""
+    yield "limit", "above", "longest, us", "CPU-hours", "at most (95 %)"
+    for one in found:
+        count = f"{'at least ' if one.least else ''}{one.above:,}" if one.above else "none"
+        limit = f"{number(one.limit_ns / 1e3)} us"
+        yield (
+            f"{one.arm}, {one.what}: {limit}",
+            *(count, number(one.longest_ns / 1e3), number(one.cpu_hours), _rate(one)),
+        )
+
+
+def _rate(one: Observed) -> str:
+    """The bound in words: "one in 24.0 CPU-hours", "7,200 in a CPU-hour"."""
+    most = one.at_most_per_hour
+    if most is None:
+        return "-"
+    return f"one in {number(1 / most)} CPU-hours" if most < 1 else f"{number(most)} in a CPU-hour"

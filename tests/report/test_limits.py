@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``--level``: gaps above sizes of one's own; ``--limit``: how often a limit was exceeded, and how
+often that may be at most."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lowlat.base.errors import Refused, Unmet
+from support.runs import ReportBench, cpu_run, document
+
+
+@pytest.fixture
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
+    return ReportBench(tmp_path, capsys)
+
+
+def run(label: str, *gaps: int, hours: float = 1.0, **changes: Any) -> dict[str, Any]:
+    """CPUs 2 and 3, each with these gaps, as a machine without a hypervisor measured them."""
+    counts = {"unit": "ns", "counts": [[gap, gap + 1, 1] for gap in sorted(gaps)]}
+    time = {"runtime_ns": hours * 3600e9, "max_ns": max(gaps), "histogram": counts}
+    cpus = [cpu_run(cpu, 10.0, **time) for cpu in (2, 3)]
+    return document(label, 0, cpus=cpus, duration_s=hours * 3600, oslat=None, **changes)
+
+
+def test_gaps_above_levels_are_counted_in_table_json_and_page(bench: ReportBench) -> None:
+    stock = bench.runs("s", run("stock", 900, 20_000, 999_999, 1_000_000, 5_000_000, hours=0.01))
+    tuned = bench.runs("t", run("tuned", 900, 20_000, hours=0.01))
+    page = bench.folder / "page.html"
+    words = [*stock, "--against", *tuned, "--level", "1ms", "--level", "20us"]
+    _, out = bench.call(*words, "--html", str(page))
+    rows = {line[:24].rstrip(): line[24:].split() for line in out.splitlines()}
+    assert rows["gaps of 1ms and more, in"][2:4] == ["2", "0"]
+    assert rows["gaps of 20us and more, i"][3:5] == ["4", "1"]
+    assert "gaps of 20us and more" in page.read_text()
+    told = json.loads(bench.call(*words, "--json")[1])["endpoints"]
+    counts = {(e["name"], e["cpu"]): e["counts"] for e in told if e["name"].startswith("above")}
+    assert counts["above_per_s@1ms", 2] == [2, 0] and counts["above_per_s@20us", "all"] == [8, 2]
+    alone = bench.call(*stock, "--level", "1ms")[1]
+    assert "gaps of 1ms and more, /s" in alone
+    with pytest.raises(Refused, match="the runs count gaps of 100 ns and more"):
+        bench.call(*stock, "--level", "50ns")
+
+
+def test_a_limit_that_holds_has_a_bound_for_the_time_observed(bench: ReportBench) -> None:
+    """None in 36 h on two CPUs: at most one in 24 CPU-hours."""
+    files = bench.runs("q", *(run("q", 900, 19_999, hours=12.0, boot_id=str(n)) for n in range(3)))
+    status, out = bench.call(*files, "--limit", "20us")
+    assert status == 0
+    (row,) = [line for line in out.splitlines() if line.startswith("q, gap: 20.0 us")]
+    assert row.split()[4:] == ["none", "20.0", "72.0", "one", "in", "24.0", "CPU-hours"]
+    told = json.loads(bench.call(*files, "--limit", "20us", "--json")[1])["limits"]
+    assert told[0]["at_most_per_hour"] == pytest.approx(2.9957 / 72, rel=1e-4)
+
+
+def test_a_limit_that_is_exceeded_fails_after_the_report(bench: ReportBench) -> None:
+    maxima = {"version": "2.40", "figures": {"0": 39.0, "1": 41.0}}
+    cyclictest = [{"tool": "cyclictest", "parsed": maxima}]
+    files = bench.runs("q", run("q", 900, 30_000, 50_000, second_opinions=cyclictest))
+    missed = "q, gap: 4 above 20us, the longest 50.0 us; q, cyclictest: at least 2 above 20us"
+    with pytest.raises(Unmet, match=missed):
+        bench.call(*files, "--limit", "20us")
+    assert "q, gap: 20.0 us" in bench.printed.out
+    # A public limit names its source, and asks for its time.
+    with pytest.raises(Unmet, match="at least 1 above rhel-rt-virt, the longest 41.0 us"):
+        bench.call(*files, "--limit", "rhel-rt-virt")
+    assert "(rhel-rt-virt: https://docs.redhat.com/" in bench.printed.out
+    maxima["figures"] = {"0": 39.0, "1": 40.0}
+    short = bench.runs("q", run("q", 900, second_opinions=cyclictest))
+    with pytest.raises(Unmet, match="q, cyclictest: 1.00 of 12 hours observed"):
+        bench.call(*short, "--limit", "rhel-rt-virt")
+
+
+@pytest.mark.parametrize(
+    ("changes", "limit", "why"),
+    [
+        ({"emulated": True}, "20us", "was made in a guest"),
+        ({"host": {"hypervisor": "kvm"}}, "20us", "was made in a guest"),
+        ({}, "rhel-rt-virt", "the runs have no cyclictest or oslat"),
+        ({}, "20", "not a time with its unit"),
+        ({}, "mine", "not a time"),
+    ],
+)
+def test_limits_that_nothing_was_measured_for_are_refused(
+    bench: ReportBench, changes: dict[str, Any], limit: str, why: str
+) -> None:
+    files = bench.runs("q", run("q", 900, **changes))
+    with pytest.raises(Refused, match=why):
+        bench.call(*files, "--limit", limit)
+    assert bench.printed.out == ""
