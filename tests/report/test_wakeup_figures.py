@@ -137,9 +137,9 @@ def test_every_form_says_which_it_is_and_why(bench: ReportBench) -> None:
     assert out.startswith(finding)
     assert (
         f"Note: {why}" in out
-        and "(the primary endpoint is wakeup_p99.9_ns; the p of the others is adjusted;" in out
+        and "; the primary endpoint is wakeup_p99.9_ns; the p of the others is adjusted;" in out
     )
-    assert "ratio of wake-up latency (p99.9)" in out
+    assert "change of wake-up latency (p99.9)" in out
     told = page.read_text()
     for words in (finding, why, "Wake-up latency (p99.9), us", "how late a thread woke"):
         assert words in told

@@ -145,7 +145,7 @@ def test_arms_at_a_glance_in_characters(tmp_path: Path) -> None:
         (scale,) = [line for line in lines if re.match(r" +\|10 ", line)]
         drawing = len("without-0")  # where the drawings begin
         first = next(line for line in lines if re.match(r"stock +[.]*o", line))
-        arms = [line for line in lines if re.search(r"ratio [\d.]+ +reduced$", line)]
+        arms = [line for line in lines if re.search(r"[\d.]+ times less +reduced$", line)]
         assert [line.split()[0] for line in arms] == ["tuned", *(f"without-{n}" for n in range(6))]
         marks = [line.index("o", drawing) for line in arms]
         assert first.index("o", drawing) > max(marks) >= min(marks) > scale.index("|10")
@@ -160,7 +160,7 @@ def test_arms_with_long_names_have_a_line_each_on_a_narrow_screen(tmp_path: Path
     more = sample_runs.left_out(tmp_path, 6, boots=6, seconds=5.0)
     long = [re.sub(r"^without-", "lowlat-without-a.setting_of_a_long_name-", word) for word in more]
     out = watched(*words, *long, rows=60, columns=80)
-    lines = [line for line in out.splitlines() if re.search(r"ratio [\d.]+ +reduced$", line)]
+    lines = [line for line in out.splitlines() if re.search(r"[\d.]+ times less +reduced$", line)]
     assert len(lines) == 7 and all(len(line) <= 80 for line in lines)
     told = [line.split()[0] for line in lines]
     assert all(name.endswith(f"long_name-{n}") for n, name in enumerate(told[1:]))

@@ -44,7 +44,7 @@ def _told(report: Report) -> str:
     primary = report.primary
     if primary is None or report.verdict not in (REDUCED, INCREASED):
         return words
-    return f"{words} (ratio {change(primary)})"
+    return f"{words} ({change(primary)})"
 
 
 def _counted(comparison: Comparison) -> Iterator[str]:
@@ -86,10 +86,10 @@ def table(comparison: Comparison) -> Table:
     """A row for each arm: boots, the primary endpoint, its ratio, interval, p and the verdict."""
     figure = subject(comparison).column
     return Table(
-        (comparison.first, "boots", figure, "ratio", "95 %", "p", "verdict"),
+        (comparison.first, "boots", figure, "change", "95 %", "p", "verdict"),
         tuple(_row(report) for report in comparison.reports),
-        note="each arm against the first; p is adjusted for the number of arms, intervals are not: "
-        "an interval that excludes 1 may be no finding",
+        note=f"each arm against the first, {wording.BETTER}; p is adjusted for the number of arms, "
+        "intervals are not: one that excludes 1 may be no finding",
     )
 
 

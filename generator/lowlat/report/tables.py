@@ -23,6 +23,7 @@ from lowlat.report.measure import Cpu, Endpoint, Key, size
 from lowlat.report.osnoise import OsnoiseArm
 from lowlat.report.pair import ComparedFigure
 from lowlat.report.wording import (
+    BETTER,
     change,
     interval,
     noise,
@@ -101,7 +102,7 @@ def _summary(report: Report) -> Table:
             for one in with_levels(SUMMARY, (e.key for e in report.endpoints))
             if (e := report.get(*one.key())) is not None
         ),
-        note=_ADJUSTED.format(tested) if tested else "",
+        note=f"{BETTER}; {_ADJUSTED.format(tested)}" if tested else BETTER,
         wide=True,
     )
 
@@ -112,7 +113,7 @@ def with_levels(rows: Iterable[Endpoint], keys: Iterable[Key]) -> list[Endpoint]
 
 
 def _arms(report: Report) -> tuple[str, str, str]:
-    return report.first, report.name, "ratio"
+    return report.first, report.name, "change"
 
 
 def _figure(report: Report, e: ComparedFigure, title: str) -> tuple[str, str, str, str]:
@@ -161,7 +162,7 @@ def _per_cpu(report: Report) -> Table:
         (
             "CPU",
             *(one.column for one in shown),
-            f"ratio of {SUBJECTS[primary or NOISE].name.lower()}",
+            f"change of {SUBJECTS[primary or NOISE].name.lower()}",
         ),
         tuple(
             (

@@ -14,7 +14,7 @@ _NAMES = tuple(
 #: The note below the rows.
 NOTE = (
     "cyclictest skips wake-ups that come due while it is delayed, and truncates to whole us; "
-    "skipping: lowlat-measure with the same rule; agreement: the ratio of these two, 1 if equal"
+    "skipping: lowlat-measure with the same rule; agreement: skipping divided by cyclictest"
 )
 
 

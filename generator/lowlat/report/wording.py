@@ -8,6 +8,7 @@ from lowlat.base.terminal import plain
 from lowlat.model.endpoint import NOISE
 from lowlat.report.build import Report
 from lowlat.report.endpoint import SUBJECTS
+from lowlat.report.figures import THROUGHPUT
 from lowlat.report.measure import size
 from lowlat.report.pair import ComparedFigure
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, UNCHANGED
@@ -17,6 +18,16 @@ _FEW = 100
 
 #: The largest number of digits of a ratio.
 _DIGITS = 3
+
+#: The words for less and more, by unit or figure. BETTER says which are good.
+_LESS_MORE = {
+    "ns": ("shorter", "longer"),
+    "us": ("shorter", "longer"),
+    "1/s": ("fewer", "more"),
+    "1/ms": ("slower", "faster"),
+    THROUGHPUT: ("slower", "faster"),
+}
+BETTER = "better is less, fewer, shorter or faster"
 
 _ROWS = {
     "LOC": "local timer",
@@ -58,12 +69,18 @@ def significant(value: float, digits: int) -> str:
 
 
 def change(endpoint: ComparedFigure) -> str:
-    """The ratio before/after, with as many digits as the data support: "62", "0.63"; "at least 900"
-    if nothing was counted after, "-" if the ratio is unknown."""
+    """The change in words, with as many digits as the data support: "62 times fewer", "1.6 times
+    more", "at least 900 times fewer" if nothing was counted after; "-" if it is not known."""
+    kind = endpoint.name if endpoint.name == THROUGHPUT else endpoint.unit
+    less, more = _LESS_MORE.get(kind, ("less", "more"))
     if endpoint.ratio is not None:
-        return significant(endpoint.ratio, _digits(endpoint))
+        if not endpoint.ratio:
+            return "up from 0"
+        times, word = max((endpoint.ratio, less), (1 / endpoint.ratio, more))
+        shown = significant(times, _digits(endpoint))
+        return "equal" if _bare(shown) == "1" else f"{shown} times {word}"
     least = endpoint.ratio_at_least
-    return at_least(least) if least else "-"
+    return f"{at_least(least)} times {less}" if least else "-"
 
 
 def at_least(bound: float) -> str:
@@ -145,7 +162,7 @@ def finding(report: Report) -> tuple[str, str]:
     verb = "rose" if report.verdict == INCREASED else "fell"
     apart = f"{verb} from {one} in {report.first} to {other} in {report.name}"
     between = f"{interval(primary)} with 95 % confidence; " if primary.ci95 else ""
-    return f"{subject} {apart}: ratio {change(primary)}", f"{between}{report.why}"
+    return f"{subject} {apart}: {change(primary)}", f"{between}{report.why}"
 
 
 def _both(primary: ComparedFigure, report: Report) -> tuple[str, str]:
@@ -159,14 +176,22 @@ def _both(primary: ComparedFigure, report: Report) -> tuple[str, str]:
 
 
 def interval(endpoint: ComparedFigure) -> str:
-    """The interval of the ratio before/after: "55 to 70", "at least 55" without an upper end, "" if
-    unknown. If it excludes 1, it has enough digits to show that."""
+    """The interval of the change, seen like the change itself: "55 to 70" times less, "at least 55"
+    without an upper end, "1.1 more to 1.3 less" if it includes 1, "" if it is not known. If it
+    excludes 1, it has enough digits to show that."""
     if endpoint.ci95 is None:
         least = endpoint.ratio_at_least
         return at_least(least) if least and endpoint.ratio else ""
     low, high = endpoint.ci95
     digits = min(_digits(endpoint) + 1, _DIGITS)
-    while not low <= 1 <= high and "1" in {_bare(significant(end, digits)) for end in (low, high)}:
+    if low <= 1 <= high:
+        most = f"{significant(1 / low, digits)} more" if low else "any more"
+        return f"{most} to {significant(high, digits)} less"
+    if high < 1:
+        if not low:
+            return at_least(1 / high)
+        low, high = 1 / high, 1 / low
+    while "1" in {_bare(significant(end, digits)) for end in (low, high)}:
         digits += 1
     return f"{significant(low, digits)} to {significant(high, digits)}"
 

@@ -83,7 +83,7 @@ def _row(
         name=report.name,
         label=report.name.removeprefix(f"{first}-"),
         verdict=report.verdict.replace("-", " "),
-        words=f"{number(after)}, ratio {change(primary)}",
+        words=f"{number(after)}, {change(primary)}",
         value=after,
         boots=boots,
         low=(before / high if high else 0.0) if low else None,
@@ -123,7 +123,7 @@ def _of_host(name: str, report: Report, primary: ComparedFigure) -> ForestRow:
     row = _row("", report, primary, ())
     scale = size(primary.unit) / primary.before
     ends = (None if end is None else end * scale for end in (row.low, row.high))
-    words = f"ratio {change(primary)}"
+    words = change(primary)
     return ForestRow(name, name, row.verdict, words, row.value * scale, (), *ends)
 
 
