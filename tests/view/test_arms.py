@@ -42,7 +42,7 @@ def test_arms_are_seen_at_a_glance_before_anything_else(desk: Desk) -> None:
         assert low == pytest.approx(float(first[UNIT]) / float(figures[name]["ci95_high"]))
         assert len(row["boots"].split()) == 6
     drawing = next(a for a in page.all("svg") if str(a.get("aria-label")).startswith("Noise, ppm"))
-    assert re.search(r"without-1 [\d.]+, ratio \d+, reduced", str(drawing["aria-label"]))
+    assert re.search(r"without-1 [\d.]+, \d+ times less, reduced", str(drawing["aria-label"]))
     assert page.text.index("Noise, ppm of the time") < page.text.index("before quoting this")
     assert "The p of the first figure of each arm allows for the number of arms." in page.text
     marks = [a for a in page.all("rect") if str(a.get("class")).startswith("point verdict")]
@@ -97,7 +97,7 @@ def test_of_seventeen_arms_those_are_drawn_that_differ_most(desk: Desk) -> None:
 
 def test_the_test_is_told_where_some_arms_were_tested_and_whose_were_not(desk: Desk) -> None:
     words = sample_runs.arms(desk.folder, boots=5, seconds=2.0)
-    # The quietest arm is not tested, the first is not comparable.
+    # The quietest arm is not tested, the first is not comparable: the steps are about the tested.
     part = sample_runs.write(desk.folder, "part", 2, sample_runs.TUNED[1:], first=1, seconds=2.0)
     other = sample_runs.write(desk.folder, "other", 5, sample_runs.TUNED, cpus=(1,), seconds=2.0)
     page = desk.page(*words, "--arm", "other", *other, "--arm", "part", *part, status=1)
@@ -105,7 +105,7 @@ def test_the_test_is_told_where_some_arms_were_tested_and_whose_were_not(desk: D
     assert "No test was made of part: 5 against 2 boots; a test needs 5 boots per arm." in page.text
     assert "The p of the first figure of each arm" not in page.text  # there is one alone
     assert "5 boots per arm allow a test of 2 arms." in page.text
-    assert "Most of the noise in part comes from" in page.text
+    assert "Most of the noise in tuned comes from" in page.text
     assert "No test was made of other: no CPU was measured in every run" in page.text
     bare = desk.page(*words[:2], "--against", *part, "--arm", "other", *words[-2:])
     assert "No test was made: 2 boots each; a test needs 5 boots per arm." in bare.text

@@ -14,7 +14,7 @@ from lowlat.model.run import Run
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
-from lowlat.report.verdict import REFUSED
+from lowlat.report.verdict import REFUSED, TESTED
 
 #: Classes of the style sheet, each with its colour; a drawing has at most this many arms.
 _KINDS = ("before", "after", "third", "fourth", "fifth", "sixth")
@@ -68,9 +68,12 @@ def emulated(comparison: Comparison) -> bool:
 
 
 def quietest(comparison: Comparison) -> int:
-    """The index of the report with the smallest primary figure; 0 if none is known."""
-    primary = [(report.primary, place) for place, report in enumerate(comparison.reports)]
-    return min([(one.after, place) for one, place in primary if one], default=(0.0, 0))[1]
+    """The index of the report with the smallest primary figure, among those with a verdict if there
+    are some; 0 if none is known."""
+    known = [(one, place) for place, one in enumerate(comparison.reports) if one.primary]
+    tested = [(one, place) for one, place in known if one.verdict in TESTED]
+    figures = [(one.primary.after, place) for one, place in tested or known if one.primary]
+    return min(figures, default=(0.0, 0))[1]
 
 
 def common_cpus(comparison: Comparison) -> CpuSet:

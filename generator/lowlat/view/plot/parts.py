@@ -8,7 +8,7 @@ from typing import Callable, Optional
 from lowlat.base.terminal import plain
 from lowlat.catalogue import remedy
 from lowlat.report.endpoint import INTERRUPTS
-from lowlat.report.figures import CAUSES
+from lowlat.report.figures import CAUSES, NOT_RECORDED
 from lowlat.report.tables import Table
 from lowlat.report.wording import number, source
 from lowlat.view.plot.axis import END, Linear
@@ -61,8 +61,9 @@ def whole(kind: str, arms: Mapping[str, Mapping[str, float]]) -> Whole:
 
 
 def largest(causes: Mapping[str, float]) -> Optional[str]:
-    """The largest of an arm's causes, None if it has none."""
-    return next((part.name for part in whole(CAUSES, {"": causes}).parts), None)
+    """The largest of an arm's causes, None if it is not known."""
+    named = next((part.name for part in whole(CAUSES, {"": causes}).parts), None)
+    return None if named == ": ".join(NOT_RECORDED) else named
 
 
 def figures(whole: Whole) -> tuple[Figure, ...]:
@@ -112,7 +113,7 @@ def _shown(parts: Sequence[Part]) -> Sequence[Part]:
         return parts
     rest = parts[_MOST:]
     sizes = tuple(map(sum, zip(*(part.sizes for part in rest))))
-    return [*parts[:_MOST], Part(f"{len(rest)} others", sizes)]
+    return [*parts[:_MOST], Part(f"{len(rest)} more", sizes)]
 
 
 def _data(whole: Whole) -> Data:
