@@ -109,7 +109,7 @@ function _shtab_lowlat_gen_using
 end
 
 set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
-set -g _shtab_lowlat_gen_opts_with_value --against --arm --as --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --work
+set -g _shtab_lowlat_gen_opts_with_value --against --arm --as --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --memory --openshift --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --work
 
 complete -c lowlat-gen -e
 complete -c lowlat-gen -f
@@ -181,9 +181,10 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -s h -l help -d 'show t
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l profile -xka "(_lowlat_profile)" -d 'compare with this profile'"'"'s line; default: lowlat'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l root -xka "(_lowlat_file)" -d 'read a captured machine (folder or archive), not this one'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l kernel -xka "(_lowlat_kernel)" -d 'an installed kernel; default: the running one'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l openshift -x -d 'the OpenShift whose operator makes a PerformanceProfile'"'"'s line; default: a must-gather'"'"'s, else the newest known'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l all -d 'show every word with its reason, and the whole line that is offered'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l json -d 'print the stable JSON form'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_file)" -d 'a boot line in quotes; a file that holds one, a TuneD profile or a PerformanceProfile; or - for standard input; default: the running line'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_file)" -d 'a boot line in quotes; a file that holds one, a TuneD profile or a PerformanceProfile; an OpenShift must-gather; or - for standard input; default: the running line'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a render -d 'write the plan, boot entry and TuneD profile below a folder'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l out -xka "(_lowlat_dir)" -d 'folder for the files'

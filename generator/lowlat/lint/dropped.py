@@ -29,9 +29,10 @@ def not_taken(word: Word, line: LintedLine) -> Opinion:
             return Opinion(verdict, fate.why, "before the --" if known else None)
         return Opinion(WordVerdict.IGNORED, fate.why)
     if repeated(word, line):
-        unknown = entry_of(word) is None and by_name(word, line)
+        other = by_name(word, line) if entry_of(word) is None else None
+        kept = (WordVerdict.IGNORED, WordVerdict.UNKNOWN)
         twice = Opinion(WordVerdict.REDUNDANT, TWICE, DELETE)
-        return unknown if unknown and unknown.verdict is WordVerdict.IGNORED else twice
+        return other if other and other.verdict in kept else twice
     if fate.by is not None:
         why = f"{fate.why}: {line.effect.words[fate.by].text[:40]}"
         return Opinion(WordVerdict.CONTRADICTORY, why, DELETE)

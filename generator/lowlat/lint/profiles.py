@@ -1,71 +1,126 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The boot line of other tools' profiles: OpenShift's PerformanceProfile and TuneD's."""
+"""The boot line that OpenShift's Node Tuning Operator makes of a PerformanceProfile."""
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import decode
-from lowlat.host import tuned
+from lowlat.catalogue import operator
+from lowlat.catalogue.operator import Version
+from lowlat.lint.tuned_profile import hex_mask
+from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.machine import ARM, Machine
 
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
+_MAKERS = {"GenuineIntel": "intel", "AuthenticAMD": "amd"}
 
 
 @dataclass(frozen=True)
 class _ProfileCpus:
+    """``spec.cpu`` without ``offlined``, which no boot line carries: a script switches these CPUs
+    off once the node is up."""
+
     isolated: str
     reserved: str
+    shared: str = ""
     ovs: str = field(default="", metadata={"json": "ovsDpdk"})
     balanced: bool = field(default=True, metadata={"json": "balanceIsolated"})
 
+    def cpus(self, name: str) -> CpuSet:
+        try:
+            return CpuSet.parse_list(getattr(self, name))
+        except CpuSetError as error:
+            why = f"spec.cpu.{name}: {error.message}"
+            raise Refused(why, hint="give a list such as 2-7") from error
+
 
 @dataclass(frozen=True)
-class _Hints:
-    realtime: bool = field(default=True, metadata={"json": "realTime"})
+class _Page:
+    size: str
+    count: int
+    node: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class _Pages:
+    default: str = field(default="", metadata={"json": "defaultHugepagesSize"})
+    pages: tuple[_Page, ...] = ()
+
+    def words(self) -> Iterator[str]:
+        """Those of one node are reserved once the node is up, but the size is made known."""
+        if self.default:
+            yield f"default_hugepagesz={self.default}"
+        for page in self.pages:
+            if page.node is None:
+                yield from (f"hugepagesz={page.size}", f"hugepages={page.count}")
+        small = [page.node is not None for page in self.pages if page.size == "2M"]
+        if small and all(small) and self.default == "1G":
+            yield from ("hugepagesz=2M", "hugepages=0")
 
 
 @dataclass(frozen=True)
 class _Spec:
     cpu: _ProfileCpus
-    hints: _Hints = field(default=_Hints(), metadata={"json": "workloadHints"})
+    pages: _Pages = field(default=_Pages(), metadata={"json": "hugepages"})
+    hints: Mapping[str, bool] = field(default_factory=dict, metadata={"json": "workloadHints"})
+    tuning: Optional[Mapping[str, int]] = field(default=None, metadata={"json": "hardwareTuning"})
     words: tuple[str, ...] = field(default=(), metadata={"json": "additionalKernelArgs"})
 
-
-def line_in(text: str, *, x86: bool) -> Optional[str]:
-    """The line of a PerformanceProfile or a TuneD profile; None if the text is neither. Raises
-    Refused if it is damaged, or if only TuneD can determine the line."""
-    if re.search(r'(?m)^[ \t{]*"?kind"?:[ \t]*"?PerformanceProfile\b', text):
-        return _operators(decode(_Spec, _document(text).get("spec"), "spec"), x86)
-    if re.search(r"(?m)^\[bootloader\]", text):
-        return _tuneds(text)
-    return None
-
-
-def _operators(spec: _Spec, x86: bool) -> str:
-    """The line that the Node Tuning Operator makes of a profile (openshift-node-performance),
-    without huge pages, the frequency driver's mode and TuneD's own words."""
-    cpus = ",".join(filter(None, (spec.cpu.isolated, spec.cpu.ovs)))
-    flags = "managed_irq" if spec.cpu.balanced else "domain,managed_irq"
-    words = [f"nohz=on rcu_nocbs={cpus} nohz_full={cpus} skew_tick=1 isolcpus={flags},{cpus}"]
-    words += [f"systemd.cpu_affinity={spec.cpu.reserved}", *(["iommu=pt"] if x86 else [])]
-    if spec.hints.realtime:
-        words += ["nosoftlockup rcutree.kthread_prio=11"]
-        words += ["tsc=reliable nmi_watchdog=0 mce=off"] if x86 else []
-    return " ".join([*words, *spec.words])
+    def conditions(self, machine: Machine) -> Iterator[str]:
+        """Those of operator.ini that hold."""
+        yield from (hint for hint, wanted in {"realTime": True, **self.hints}.items() if wanted)
+        told = {
+            "static": not self.cpu.balanced,
+            "tuned": self.tuning is not None,
+            "ovsDpdk": bool(self.cpu.ovs),
+            "arm": machine.arch in ARM,
+        }
+        yield from (name for name, holds in told.items() if holds)
+        yield _MAKERS.get(machine.processor.vendor or "", "another maker")
 
 
-def _document(text: str) -> dict[str, object]:
+def is_performance_profile(text: str) -> bool:
+    return bool(re.search(r'(?m)^[ \t{]*"?kind"?:[ \t]*"?PerformanceProfile\b', text))
+
+
+def operators_line(text: str, machine: Machine, version: Version) -> str:
+    """The line that the operator of a release makes of a profile on this machine, without the mode
+    of intel_pstate where TuneD chooses it. Raises Refused if the profile is damaged."""
+    return line_of(document(text, "the PerformanceProfile"), machine, version)
+
+
+def line_of(profile: Mapping[str, object], machine: Machine, version: Version) -> str:
+    """The same of a profile that was read."""
+    spec = decode(_Spec, profile.get("spec"), "spec")
+    ovs = spec.cpu.cpus("ovs")
+    isolated = spec.cpu.cpus("isolated") | ovs
+    others = machine.cpus.online - isolated
+    known = isolated | spec.cpu.cpus("reserved") | spec.cpu.cpus("shared")
+    places = {
+        "isolated": isolated,
+        "others": ",".join(map(str, others)),
+        "mask": hex_mask(others),
+        "interrupts": known - ovs,
+    }
+    given = frozenset(spec.conditions(machine))
+    words = [word.format(**places) for word in operator.words(version, given)]
+    return " ".join([*words, *spec.pages.words(), *spec.words])
+
+
+def document(text: str, what: str) -> Mapping[str, object]:
+    """The only object of a YAML or JSON file. Raises Refused if it is damaged or has several."""
     try:
-        document = json.loads(text) if text.lstrip().startswith("{") else _yaml(text)
+        found = json.loads(text) if text.lstrip().startswith("{") else _yaml(text)
     except ImportError as error:
         hint = "install python3-yaml, or give it as JSON"
-        raise Refused("PyYAML, which reads a PerformanceProfile, is missing", hint=hint) from error
+        raise Refused(f"PyYAML, which reads {what}, is missing", hint=hint) from error
     except Exception as error:  # PyYAML raises ValueError, RecursionError and its own errors
-        why = "the PerformanceProfile is not YAML, or has aliases"
+        why = f"{what} is not YAML, or has aliases"
         raise Refused(why, hint="give one alone, written out") from error
-    return document if isinstance(document, dict) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def _yaml(text: str) -> object:
@@ -76,19 +131,3 @@ def _yaml(text: str) -> object:
         if isinstance(event, yaml.AliasEvent) or getattr(event, "value", "") == "<<":
             raise ValueError("an alias or a merge key")
     return yaml.safe_load(text)
-
-
-def _tuneds(text: str) -> str:
-    """The words of [bootloader], with the values of the profile's [variables]."""
-    sections = tuned.parse(text) or {}
-    known = sections.get("variables", {})
-    words: list[str] = []
-    for name, value in sections.get("bootloader", {}).items():
-        if name.startswith("cmdline"):
-            filled = _VARIABLE.sub(lambda match: known.get(match[1], match[0]), value.strip())
-            if "${" in filled:
-                why = f"only TuneD knows what {name} becomes: {filled[:60]}"
-                raise Refused(why, hint="activate the profile and lint the running line")
-            given = filled.lstrip("+-=").split()
-            words = [w for w in words if w not in given] if filled[:1] == "-" else words + given
-    return " ".join(words)

@@ -5,18 +5,16 @@ with enough housekeeping CPUs for a kubelet."""
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import quote
 
 from lowlat.base import encode
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import plain
-from lowlat.catalogue import lookup
+from lowlat.catalogue import lookup, operator
 from lowlat.model.plan import Plan, PlannedSetting
 from lowlat.render.files import expand
 from lowlat.render.hooks import RenderedFile
-
-#: Boot parameters that the Node Tuning Operator derives from the two CPU lists.
-_OPERATORS = {"isolcpus", "nohz_full", "rcu_nocbs", "skew_tick", "systemd.cpu_affinity"}
 
 #: Run-time settings that the operator's TuneD profile, or one that it includes, sets too.
 _OPERATOR_SETS = re.compile(
@@ -45,8 +43,9 @@ def export(name: str, plan: Plan) -> tuple[tuple[RenderedFile, ...], tuple[str, 
 
 def _performance_profile(plan: Plan) -> Iterator[RenderedFile]:
     """For OpenShift's Node Tuning Operator: performance.openshift.io/v2."""
-    words = [p.word for p in plan.parameters if p.name not in _OPERATORS]
-    known = {**_known(plan), "pages": list(_pages(plan)), "words": words}
+    known = _known(plan)
+    words = [p.word for p in plan.parameters if p.name not in known["operators"]]
+    known = {**known, "pages": list(_pages(plan)), "words": words}
     text = expand("exports/performance-profile.yaml.j2", encode.yaml, **known)
     yield RenderedFile("/performance-profile.yaml", 0o644, text)
 
@@ -101,14 +100,17 @@ FORMATS = {
 KUBERNETES = ("performance-profile", "kubelet")
 
 
-def _known(plan: Plan) -> dict[str, object]:
+def _known(plan: Plan) -> dict[str, Any]:
     """``balanced``: the boot line leaves the isolated CPUs in load balancing. ``realtime``: the
-    kernel's release contains "rt", which the operator interprets too."""
+    kernel's release contains "rt", which the operator interprets too. ``operators`` are the names
+    of the words that every release of the operator writes for this profile."""
     isolated = [p.value for p in plan.parameters if p.name == "isolcpus"]
+    realtime = bool(re.search(r"[.+-]rt", plan.kernel or ""))
     return {
         "plan": plan,
         "balanced": all(re.match(r"managed_irq,[0-9]", value) for value in isolated),
-        "realtime": bool(re.search(r"[.+-]rt", plan.kernel or "")),
+        "realtime": realtime,
+        "operators": operator.always({"realTime"} if realtime else set()),
     }
 
 

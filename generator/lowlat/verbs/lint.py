@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``lint``: judge any boot line word by word for this machine, and against lowlat's line."""
 
-import re
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, Optional
+from typing import Optional
 
-from lowlat.base import bounds, files
 from lowlat.base.arguments import flag, option, positional
 from lowlat.base.errors import Refused
-from lowlat.catalogue import BY_NAME
+from lowlat.catalogue import BY_NAME, operator
 from lowlat.catalogue.entry import Target
+from lowlat.catalogue.operator import Version
 from lowlat.catalogue.words import WordVerdict
 from lowlat.host.archive import open_root
 from lowlat.host.kmsg import UNKNOWN_PARAMETERS, read_messages
@@ -22,11 +20,14 @@ from lowlat.lint import lint
 from lowlat.lint.as_text import short, whole
 from lowlat.lint.booted import LintedLine
 from lowlat.lint.judge import Shown
-from lowlat.lint.line import the_line
-from lowlat.lint.profiles import line_in
+from lowlat.lint.must_gather import read_must_gather
+from lowlat.lint.nodes import lint_node, nodes_json, nodes_text
+from lowlat.lint.source import Source
 from lowlat.model import cmdline
+from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan, PlannedCpus, PlannedLine, PlannedParameter
 from lowlat.plan import profile
+from lowlat.plan.profile import Profile
 from lowlat.probe import probe
 from lowlat.probe.kernel import read_release
 from lowlat.runtime import settings
@@ -42,16 +43,12 @@ _STANDING = {
 }
 
 
-#: A mistyped file must not be judged as a word.
-_LIKE_A_FILE = re.compile(r"\.?/[^=]*|[^=\s]*\.(?:cfg|conf|json|txt|ya?ml)")
-
-
 @dataclass(frozen=True)
 class LintArguments:
     line: tuple[str, ...] = positional(
         "LINE|FILE|-",
-        "a boot line in quotes; a file that holds one, a TuneD profile or a PerformanceProfile; or "
-        "- for standard input; default: the running line",
+        "a boot line in quotes; a file that holds one, a TuneD profile or a PerformanceProfile; an "
+        "OpenShift must-gather; or - for standard input; default: the running line",
         (),
         nargs="*",
         action="store",
@@ -61,6 +58,11 @@ class LintArguments:
     )
     root: str = options.root()
     kernel: Optional[str] = option("RELEASE", "an installed kernel; default: the running one")
+    openshift: Optional[str] = option(
+        "VERSION",
+        "the OpenShift whose operator makes a PerformanceProfile's line; default: a must-gather's, "
+        "else the newest known",
+    )
     all: bool = flag("show every word with its reason, and the whole line that is offered")
     json: bool = options.as_json()
 
@@ -69,7 +71,13 @@ def main(args: LintArguments) -> int:
     root = open_root(args.root)
     machine = probe(root)
     kernel = read_release(root, args.kernel, machine.kernel)
-    text = given(args.line, x86=machine.is_x86)
+    wanted = profile.load(args.profile, root)
+    version = operator.read_version(args.openshift) if args.openshift else None
+    source = Source(root, replace(machine, kernel=kernel), version or operator.NEWEST)
+    folder = source.folder(args.line)
+    if folder is not None:
+        return _nodes(folder, version, source.machine, wanted, args)
+    text = source.given(args.line)
     running = text is None
     if text is None:
         text = root.read("/proc/cmdline")
@@ -79,7 +87,6 @@ def main(args: LintArguments) -> int:
         raise Refused("the boot line is empty", hint="give one in quotes")
     line = LintedLine.of(text, machine, kernel)
     alive = running and kernel == machine.kernel
-    wanted = profile.load(args.profile, root)
     result = lint(line, shown(line, root) if alive else {}, wanted)
     ours = result.against.plan
     undone = tuple(run_time(ours, root)) if alive and ours else ()
@@ -89,36 +96,15 @@ def main(args: LintArguments) -> int:
     return 1 if result.bad else 0
 
 
-def given(arguments: Sequence[str], *, x86: bool) -> Optional[str]:
-    """The line from the arguments; None without arguments."""
-    if not arguments:
-        return None
-    text = " ".join(arguments)
-    if text == "-":
-        text = _decoded(sys.stdin.buffer) if sys.stdin else ""
-    elif len(arguments) > 1 or not _is_file(text):
-        return the_line(text) if "GRUB_CMDLINE" in text else text
-    else:
-        with (
-            files.reporting_errors(text, "give a file that can be read"),
-            Path(text).open("rb") as file,
-        ):
-            text = _decoded(file)
-    if len(text) > bounds.BOOT_LINE:
-        raise Refused(f"{arguments[0][:60]}: is too long for a boot line")
-    line = line_in(text, x86=x86)
-    return the_line(text) if line is None else line
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file() or bool(_LIKE_A_FILE.fullmatch(text))
-    except (OSError, ValueError):
-        return False
-
-
-def _decoded(file: BinaryIO) -> str:
-    return file.read(bounds.BOOT_LINE + 1).decode("utf-8", "replace")
+def _nodes(
+    folder: Path, version: Optional[Version], other: Machine, wanted: Profile, args: LintArguments
+) -> int:
+    gathered = read_must_gather(folder)
+    version = version or gathered.version or operator.NEWEST
+    linted = [lint_node(node, version, other, wanted) for node in gathered.nodes]
+    text = nodes_text(linted, whole=args.all)
+    options.show(args.json, lambda: nodes_json(linted), text)
+    return 1 if any(node.result.bad for node in linted) else 0
 
 
 def shown(line: LintedLine, root: Root) -> Shown:

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The words that OpenShift's Node Tuning Operator writes for a PerformanceProfile, by release.
+operator.ini has them."""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from lowlat.base import resources
+from lowlat.base.errors import Refused
+
+#: (4, 18) of "4.18.3".
+Version = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class _Row:
+    words: tuple[str, ...]
+    conditions: tuple[str, ...]
+    since: Version
+    until: Version
+
+    def holds(self, version: Version, given: Collection[str]) -> bool:
+        wanted = all((name.lstrip("!") in given) is (name[0] != "!") for name in self.conditions)
+        return wanted and self.since <= version < self.until
+
+
+_OLDEST, _END = (4, 11), (1000, 0)
+
+
+def read_version(text: str) -> Version:
+    """The release of a version such as "4.18" or "4.18.3". Raises Refused if it is none, or older
+    than the operator's words are known."""
+    found = re.fullmatch(r"v?(\d{1,3})\.(\d{1,3})(?:[.-].*)?", text, re.DOTALL)
+    if not found:
+        raise Refused(f"'{text[:40]}' is no version of OpenShift", hint="such as 4.18")
+    version = (int(found[1]), int(found[2]))
+    if version < _OLDEST:
+        hint = "lint the node's own line, /proc/cmdline"
+        raise Refused(f"OpenShift {text[:40]}: lowlat knows the words from 4.11 on", hint=hint)
+    return version
+
+
+def _row(keys: dict[str, str]) -> _Row:
+    since, until = (read_version(keys[key]) if key in keys else None for key in ("since", "until"))
+    conditions = tuple(keys.get("if", "").split())
+    return _Row(tuple(keys["words"].split()), conditions, since or _OLDEST, until or _END)
+
+
+_ROWS = tuple(
+    _row(resources.unfolded(section))
+    for name, section in resources.texts("catalogue/operator.ini").items()
+    if name != "DEFAULT"
+)
+
+#: The releases whose words differ from those of the release before.
+_TURNS = sorted({row.since for row in _ROWS} | {row.until for row in _ROWS} - {_END})
+
+#: The newest release that was read.
+NEWEST = _TURNS[-1]
+
+
+def words(version: Version, given: Collection[str]) -> Iterator[str]:
+    """The words of a release where the conditions ``given`` hold, each once, with {isolated} and
+    other places for CPUs."""
+    found = (word for row in _ROWS if row.holds(version, given) for word in row.words)
+    yield from dict.fromkeys(found)
+
+
+def always(given: Collection[str]) -> frozenset[str]:
+    """The names of the words that every release writes where these conditions hold."""
+    names = ({word.partition("=")[0] for word in words(turn, given)} for turn in _TURNS)
+    return frozenset.intersection(*map(frozenset, names))

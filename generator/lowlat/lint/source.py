@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where a boot line comes from: arguments, standard input, a file of this or another program."""
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Optional
+
+from lowlat.base import bounds, files
+from lowlat.base.errors import Refused
+from lowlat.catalogue.operator import Version
+from lowlat.host.root import Root
+from lowlat.lint.line import the_line
+from lowlat.lint.profiles import is_performance_profile, operators_line
+from lowlat.lint.tuned_profile import is_tuned_profile, tuned_line
+from lowlat.model.machine import Machine
+
+#: A mistyped file must not be judged as a word.
+_LIKE_A_FILE = re.compile(r"\.?/[^=]*|[^=\s]*\.(?:cfg|conf|json|txt|ya?ml)")
+
+
+@dataclass(frozen=True)
+class Source:
+    """``machine`` and ``version``, OpenShift's, decide what other programs write; ``root`` has the
+    TuneD profiles that others include."""
+
+    root: Root
+    machine: Machine
+    version: Version
+
+    def folder(self, arguments: Sequence[str]) -> Optional[Path]:
+        """The folder of several lines that the arguments name; None if they name none."""
+        path = Path(arguments[0]) if len(arguments) == 1 and _is_file(arguments[0]) else None
+        alone = path is None or not path.is_dir() or (path / "tuned.conf").is_file()
+        return None if alone else path
+
+    def given(self, arguments: Sequence[str]) -> Optional[str]:
+        """The line from the arguments; None without arguments. Raises Refused if they name a file
+        that cannot be read, or that has no boot line or several."""
+        if not arguments:
+            return None
+        text = " ".join(arguments)
+        if text == "-":
+            return self._line(_decoded(sys.stdin.buffer) if sys.stdin else "", None)
+        if len(arguments) > 1 or not _is_file(text):
+            return the_line(text) if "GRUB_CMDLINE" in text else text
+        path = Path(text, "tuned.conf") if Path(text).is_dir() else Path(text)
+        with (
+            files.reporting_errors(text, "give a file that can be read"),
+            path.open("rb") as file,
+        ):
+            return self._line(_decoded(file), path)
+
+    def _line(self, text: str, path: Optional[Path]) -> str:
+        if len(text) > bounds.BOOT_LINE:
+            raise Refused(f"{path or '-'}: is too long for a boot line")
+        if is_performance_profile(text):
+            return operators_line(text, self.machine, self.version)
+        if is_tuned_profile(text):
+            return tuned_line(text, path, self.root, self.machine)
+        return the_line(text)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).exists() or bool(_LIKE_A_FILE.fullmatch(text))
+    except (OSError, ValueError):
+        return False
+
+
+def _decoded(file: BinaryIO) -> str:
+    return file.read(bounds.BOOT_LINE + 1).decode("utf-8", "replace")

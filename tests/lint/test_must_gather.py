@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``lint`` reads what ``oc adm must-gather`` wrote: each node's line on its own machine."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+import reference
+
+from support import needs
+from support.cli import lowlat
+from support.machines import write_tree
+
+CLUSTER = "mg/quay-io-sha256-1/cluster-scoped-resources"
+NODES = "mg/quay-io-sha256-1/nodes"
+MCO = "machineconfiguration.openshift.io"
+
+LINE = "BOOT_IMAGE=(hd0)/vmlinuz-5.14.0-427.el9_4.x86_64 root=/dev/sda1 skew_tick=1 isolcpu=2-7"
+LINE += " nohz=on rcu_nocbs=2-7\n"
+
+
+def node(name: str, *, current: str = "rendered-1", desired: str = "rendered-1") -> str:
+    notes = {f"{MCO}/currentConfig": current, f"{MCO}/desiredConfig": desired}
+    labels = {"node-role.kubernetes.io/worker-cnf": ""}
+    return json.dumps({"metadata": {"name": name, "labels": labels, "annotations": notes}})
+
+
+PROFILE = """kind: PerformanceProfile
+metadata: {name: du}
+spec:
+  cpu: {isolated: 2-7, reserved: 0-1}
+  workloadHints: {realTime: false}
+  nodeSelector: {node-role.kubernetes.io/worker-cnf: ""}
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _yaml() -> None:
+    needs.module("yaml", "PyYAML is not installed")
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return reference.bare_metal(tmp_path_factory.mktemp("host"), cpus=4)
+
+
+def snapshot(folder: Path) -> bytes:
+    """As gather-sysinfo packs it, with the links of sysfs."""
+    machine = reference.bare_metal(folder, cpus=8)
+    one = machine / "sys/devices/system/cpu/cpu1"
+    one.rename(machine / "sys/one").parent.joinpath("devices/system/cpu/cpu1").symlink_to(
+        "../../../one"
+    )
+    (machine / "proc/cmdline").write_text(LINE)
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for part in ("proc", "sys"):
+            archive.add(machine / part, part)
+    return gzip.compress(packed.getvalue())
+
+
+def gathered(folder: Path, **more: str) -> Path:
+    clusters = {"status": {"desired": {"version": "4.18.3"}}}
+    config = {"spec": {"kernelArguments": ["isolcpus=2-7 nohz=on"]}}
+    files = {
+        f"{CLUSTER}/core/nodes/w1.yaml": node("w1"),
+        f"{CLUSTER}/core/nodes/w2.yaml": node("w2", desired="rendered-2"),
+        f"{CLUSTER}/{MCO}/machineconfigs/rendered-1.yaml": json.dumps(config),
+        f"{CLUSTER}/performance.openshift.io/performanceprofiles/du.yaml": PROFILE,
+        f"{CLUSTER}/config.openshift.io/clusterversions/version.yaml": json.dumps(clusters),
+        **more,
+    }
+    return write_tree(folder, files) / "mg"
+
+
+def test_each_node_is_judged_on_its_own_machine(host: Path, tmp_path: Path) -> None:
+    folder = gathered(tmp_path)
+    (tmp_path / NODES / "w1").mkdir(parents=True)
+    (tmp_path / NODES / "w1/sysinfo.tgz").write_bytes(snapshot(tmp_path / "machine"))
+    answer = lowlat("lint", "--root", host, folder, "--json")
+    first, second = answer.json()["nodes"]
+    assert answer.status == 1
+    # Eight CPUs of its own, where the host has four.
+    words = {word["word"]: word["verdict"] for word in first["lint"]["words"]}
+    assert (words["isolcpu=2-7"], words["rcu_nocbs=2-7"]) == ("ignored", "assumed")
+    assert first["source"] == "sysinfo.tgz"
+    pending, asked = first["notes"]
+    assert pending == "machine config rendered-1 asks for isolcpus=2-7"
+    assert asked.startswith("PerformanceProfile du of 4.18 asks for tsc=reliable ")
+    assert "isolcpus=managed_irq,2-7" in asked and "nohz_full" not in asked
+    # Without a line of its own, the machine config's; without a machine, that of --root.
+    assert second["source"] == "the machine config rendered-1"
+    assert [word["word"] for word in second["lint"]["words"]] == ["isolcpus=2-7", "nohz=on"]
+    assert second["notes"][0] == "machine config rendered-2 is to come"
+    assert "judged on that of --root" in second["notes"][-1]
+    text = lowlat("lint", "--root", host, folder).out
+    assert "w1 (line of sysinfo.tgz)\n" in text and "w2 (line of the machine config" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_operators_words_follow_its_release(host: Path, tmp_path: Path) -> None:
+    path = tmp_path / "profile.yaml"
+    path.write_text(PROFILE)
+
+    def names(*more: str) -> set[str]:
+        words = lowlat("lint", "--root", host, path, "--json", *more).json()["words"]
+        return {word["word"].partition("=")[0] for word in words}
+
+    assert "nohz_full" in names() and "nohz_full" in names("--openshift", "4.23")
+    assert not {"nohz_full", "mce"} & names("--openshift", "4.22.1")
+    path.write_text(PROFILE.replace("realTime: false", "highPowerConsumption: true"))
+    assert {"nohz_full", "mce", "idle", "intel_idle.max_cstate"} <= names("--openshift", "4.16")
+    for wrong, why in {"4": "no version", "4.10": "from 4.11 on"}.items():
+        assert why in lowlat("lint", "--root", host, path, "--openshift", wrong).refused()
+
+
+def test_nodes_that_are_the_same_are_told_once(host: Path, tmp_path: Path) -> None:
+    same = {f"{NODES}/{name}/proc_cmdline": LINE for name in ("w1", "w2")}
+    folder = gathered(tmp_path, **same, **{f"{CLUSTER}/core/nodes/w2.yaml": node("w2")})
+    assert lowlat("lint", "--root", host, folder).out.startswith("w1, w2 (line of proc_cmdline)\n")
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({"mg/readme": ""}, "not a must-gather"),
+        ({f"{CLUSTER}/core/nodes/w1.yaml": node("w1")}, "the boot line of none of 1 nodes"),
+        ({f"{CLUSTER}/core/nodes/w1.yaml": "a: [", f"{NODES}/w1/x": ""}, "is not YAML"),
+        ({f"{CLUSTER}/core/namespaces/x.yaml": ""}, "the boot line of none of 0 nodes"),
+    ],
+)
+def test_a_wrong_or_partial_folder_is_one_line(
+    files: dict[str, str], why: str, host: Path, tmp_path: Path
+) -> None:
+    folder = write_tree(tmp_path, files) / "mg"
+    assert why in lowlat("lint", "--root", host, folder).refused()
