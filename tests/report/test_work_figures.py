@@ -59,20 +59,10 @@ def test_what_became_faster_and_what_dearer_is_a_sentence_each(bench: ReportBenc
     # For a sleep, the time beyond the requested one counts: 200,000 and 10,000 ns on average.
     assert result["flags"][:3] == [
         "a system call takes 1.50 times as long (kill: 200 ns before, 300 ns after)",
-        "latency of work improved by 40 to 95 % (usleep, memory), variance by 5 to 90 %",
-        "latency of work worsened by 48 % (kill), variance by 100 %",
+        "latency of work was 40 to 95 % shorter (usleep, memory), which is not tested",
+        "latency of work was 48 % longer (kill), which is not tested",
     ]
     assert "a system call takes 1.50 times as long" in result["why"]
-
-
-def test_variances_that_go_both_ways_have_their_signs(bench: ReportBench) -> None:
-    one = worked("stock", piece("memory", 2, 500, 40), piece("registers", 2, 50, 40))
-    other = worked("tuned", piece("memory", 2, 300, 60), piece("registers", 2, 40, 20))
-    told = bench.json([one], [other])["flags"][0]
-    assert told == (
-        "latency of work improved by 20 to 40 % (memory, registers), variance changed by -50 to "
-        "+50 %"
-    )
 
 
 def test_work_that_takes_as_long_as_before_is_no_sentence(bench: ReportBench) -> None:
@@ -84,7 +74,7 @@ def test_work_in_text_markdown_csv_and_notebooks(bench: ReportBench) -> None:
     table = bench.folder / "table.csv"
     out = bench.call(*files, "--csv", str(table))[1]
     (row,) = [line.split() for line in out.splitlines() if line.startswith("memory ")]
-    assert row[:4] == ["memory", "500.0", "->", "300.0"] and row[-3:] == ["40.0", "->", "38.0"]
+    assert row[:4] == ["memory", "500.0", "->", "300.0"] and row[-3:] == ["1.26", "->", "2.05"]
     assert "| memory | 500.0 -> 300.0 |" in bench.call(*files, "--markdown")[1].replace("\\", "")
     (line,) = [
         row
@@ -94,7 +84,7 @@ def test_work_in_text_markdown_csv_and_notebooks(bench: ReportBench) -> None:
     assert (line["before"], line["after"]) == ("209.0", "309.0")
     alone = bench.call(files[0])[1]
     (row,) = [line.split() for line in alone.splitlines() if line.startswith("kill ")]
-    assert row[1:] == ["209.0", "200.0", "218.0", "299.0", "1,109", "10.0"]
+    assert row[1:] == ["209.0", "200.0", "218.0", "299.0", "1,109", "1.51"]
     rows = {(row["kind"], row["cpu"]): row for row in load(files[0]).work}
     assert rows["usleep", 3]["mean_ns"] == 400_000
     assert rows["kill", 2]["variance_ns2"] == 10

@@ -99,6 +99,12 @@ class Work(Load):
         return int(self.cpus) if self.mean_ns is not None and self.cpus.isdecimal() else None
 
     @property
+    def varies_percent(self) -> Optional[float]:
+        """The standard deviation of the time of a piece, in percent of its mean."""
+        known = self.mean_ns and self.variance_ns2 is not None
+        return 100 * (self.variance_ns2 or 0.0) ** 0.5 / (self.mean_ns or 1.0) if known else None
+
+    @property
     def late_ns(self) -> Optional[float]:
         """For a sleep: its mean time beyond the requested time."""
         return (self.mean_ns or 0.0) - self.requested_ns if self.requested_ns else None

@@ -196,6 +196,9 @@ def _summed(*results: Optional[ToolResult]) -> dict[str, float]:
     return rates
 
 
+#: The units of figures by the end of their names.
+_UNITS = {"_ns2": "ns2", "_percent": "%"}
+
 #: How the figures that tools printed are pooled; others are tested over boots or stand beside such.
 _PRINTED = {
     **{name: Pooling.LARGEST for name in (*(one.name for one in LONGEST.values()), work.LONGEST)},
@@ -207,6 +210,6 @@ _PRINTED = {
 def printed(unit: str, known: Iterable[Mapping[Key, float]]) -> Iterator[Measure]:
     """A measure for each figure that a tool printed, among those of told()."""
     for name, row in dict.fromkeys((key.name, key.row) for keys in known for key in keys):
-        own = "ns2" if name.endswith("_ns2") else unit
+        own = next((own for end, own in _UNITS.items() if name.endswith(end)), unit)
         pooling = _PRINTED.get(name, Pooling.BOOTS)
         yield Measure(name, own, row=row, pooling=pooling, durations=unit != "1/s")

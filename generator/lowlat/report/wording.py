@@ -27,7 +27,7 @@ _LESS_MORE = {
     "1/ms": ("slower", "faster"),
     THROUGHPUT: ("slower", "faster"),
 }
-BETTER = "better is less, fewer, shorter or faster"
+BETTER = "better: less, fewer, shorter, faster"
 
 _ROWS = {
     "LOC": "local timer",
@@ -78,7 +78,9 @@ def change(endpoint: ComparedFigure) -> str:
             return "up from 0"
         times, word = max((endpoint.ratio, less), (1 / endpoint.ratio, more))
         shown = significant(times, _digits(endpoint))
-        return "equal" if _bare(shown) == "1" else f"{shown} times {word}"
+        if _bare(shown) == "1":
+            return "equal" if endpoint.ratio == 1 else "about equal"
+        return f"{shown} times {word}"
     least = endpoint.ratio_at_least
     return f"{at_least(least)} times {less}" if least else "-"
 
