@@ -16,9 +16,10 @@ from support.cli import lowlat
 from support.runs import DATA, OSLAT_TEXT, STRESS, ReportBench, arm, cpu_run, document, endpoint
 
 CONTRACT = ["schema", "verdict", "why", "boots", "seconds", "emulated", "endpoints"]
-CONTRACT += ["not_in_effect", "flags", "labels", "longest_gaps", "sets", "kernels", "throughput"]
+CONTRACT += ["not_in_effect", "flags", "labels", "longest_gaps", "sets", "kernels"]
+CONTRACT += ["throughput", "limits"]
 ENDPOINT = ["name", "unit", "cpu", "before", "after", "ratio", "ratio_at_least"]
-ENDPOINT += ["ci95", "p", "primary", "pooling", "counts"]
+ENDPOINT += ["ci95", "p", "primary", "pooling", "counts", "ranges"]
 DURATIONS = ("noise_ppm", "events_per_s@", "tw_", "max_ns", "oslat_")
 
 

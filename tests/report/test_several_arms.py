@@ -37,7 +37,7 @@ def test_each_arm_against_the_first_with_adjusted_p(bench: ReportBench) -> None:
     status, out = bench.call(*arms(bench, "--json"))
     result = json.loads(out)
     assert status == 0
-    assert list(result) == ["schema", "first", "arms"]
+    assert list(result) == ["schema", "first", "arms", "limits"]
     assert (result["schema"], result["first"]) == ("lowlat.comparison/1", "s")
     reports = {one["name"]: one["report"] for one in result["arms"]}
     assert [*reports] == ["t", "poll", "same"]
@@ -117,6 +117,11 @@ def test_arms_in_one_table(bench: ReportBench) -> None:
     (row,) = [line for line in lines if line.startswith("poll ") and "5 / 5" in line]
     assert row.split()[-2:] == ["0.024", "reduced"]
     assert sum(line.startswith("Note: same: no measurable change: p = 1") for line in lines) == 1
+    # The noise in percent with the range of the boots.
+    at = next(n for n, line in enumerate(lines) if line.startswith("noise, % of the time"))
+    assert [line.split()[0] for line in lines[at + 1 : at + 5]] == ["s", "t", "poll", "same"]
+    mean, least, greatest = map(float, lines[at + 1].split()[1:4])
+    assert least <= mean <= greatest
     _, marked = bench.call(*arms(bench, "--markdown"))
     assert "| s | boots | noise, of the time | change | 95 % | p | verdict |" in marked
 

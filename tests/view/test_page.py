@@ -53,7 +53,7 @@ def test_the_finding_comes_first_and_every_section_is_in_the_contents(desk: Desk
     assert [tag for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)][0] == "h1"
     finding, _, basis = printed.splitlines()[0].removesuffix(").").rpartition(" (")
     basis = basis.removeprefix("descriptive only: ")  # the badge says so
-    assert page.text.index(finding) < page.text.index(basis) < page.text.index("better is less")
+    assert page.text.index(finding) < page.text.index(basis) < page.text.index("better: less")
     assert "Described, not tested" in page.text and "descriptive only: " not in page.text
     targets = [str(a["href"])[1:] for a in page.all("a") if str(a["href"]).startswith("#")]
     known = {attributes.get("id") for _, attributes in page.elements}
@@ -156,7 +156,7 @@ def test_what_is_not_in_effect_stands_above_the_figures(desk: Desk) -> None:
         desk.folder / "verify.json", isolcpus="effective", kernel__timer_migration="undone"
     )
     page = desk.page(*sample_runs.arms(desk.folder, boots=1), "--verify", verified)
-    assert page.text.index("kernel.timer_migration: undone") < page.text.index("better is less")
+    assert page.text.index("kernel.timer_migration: undone") < page.text.index("better: less")
     assert "1 undone, 1 effective." in page.text
     assert page.text.index("✗ undone") < page.text.index("✓ effective")
     assert "Settings were not verified" not in page.text
@@ -302,7 +302,7 @@ def test_under_emulation_no_duration_is_drawn(desk: Desk) -> None:
     for told in ("Noise by cause", "Histograms of latency", "throughput", "Frequency governor"):
         assert told not in page.text
     meaningful = "Interrupts are counted, not timed, and stay meaningful."
-    assert page.text.index(meaningful) < page.text.index("better is less")
+    assert page.text.index(meaningful) < page.text.index("better: less")
 
 
 def test_what_the_runs_do_not_hold_is_said_with_how_to_have_it(desk: Desk) -> None:

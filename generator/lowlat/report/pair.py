@@ -28,6 +28,9 @@ from lowlat.report.measure import Cpu, Key, Measure, Pooling
 from lowlat.report.stats import permutation
 from lowlat.report.stats.samples import ALPHA, Order, TwoSamples
 
+#: The least and the greatest.
+Ends = tuple[float, float]
+
 
 @dataclass(frozen=True)
 class ComparedFigure:
@@ -36,7 +39,8 @@ class ComparedFigure:
     the primary endpoint is from a test of its own; those of the others are adjusted for all of
     them. ``ci95`` of the ratio is for this endpoint alone, None if it has no upper end.
     ``ratio_at_least`` is its lower end, the bound for a gate. ``counts`` are the events counted in
-    all boots of either arm, None if the figure counts no events."""
+    all boots of either arm, None if the figure counts no events. ``ranges`` are the least and the
+    greatest boot of either arm, None if the figure is not tested over boots."""
 
     key: Key
     unit: str
@@ -49,6 +53,7 @@ class ComparedFigure:
     primary: bool = False
     pooling: Pooling = Pooling.BOOTS
     counts: Optional[tuple[float, float]] = None
+    ranges: Optional[tuple[Ends, Ends]] = None
 
     @property
     def name(self) -> str:
@@ -185,6 +190,7 @@ class PairFigure:
             ratio=one / other if other else None,
             primary=self.key == self.pair.primary,
             counts=self._counts() if counted and self.known else None,
+            ranges=(_ends(self.before), _ends(self.after)),
         )
 
     def _counts(self) -> tuple[float, float]:
@@ -193,6 +199,10 @@ class PairFigure:
             for arm, times in zip((self.before, self.after), self.seconds)
         )
         return round(one, 3), round(other, 3)
+
+
+def _ends(boots: Sequence[float]) -> Ends:
+    return min(boots), max(boots)
 
 
 def _tested(

@@ -5,7 +5,7 @@ the reference of the others; for an arm by itself its figures."""
 from collections.abc import Iterator
 
 from lowlat.model.endpoint import NOISE
-from lowlat.report import arm_tables, limits, wording
+from lowlat.report import arm_tables, boot_ranges, limits, wording
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
 from lowlat.report.description import describe
@@ -75,7 +75,10 @@ def _shown(comparison: Comparison, *, brief: bool) -> tuple[Table, ...]:
     if not comparison.several:
         return tables(comparison.reports[0])
     whole = table(comparison)
-    others = with_rows((by_class(comparison.reports, ("all",)), longest_gaps(comparison.reports)))
+    ranges = Table.of(boot_ranges.rows(comparison.reports))
+    others = with_rows(
+        (ranges, by_class(comparison.reports, ("all",)), longest_gaps(comparison.reports))
+    )
     if not brief:
         return whole, *others
     rows = (tuple(row[place] for place in _BRIEF) for row in (whole.header, *whole.rows))
@@ -88,7 +91,7 @@ def table(comparison: Comparison) -> Table:
     return Table(
         (comparison.first, "boots", figure, "change", "95 %", "p", "verdict"),
         tuple(_row(report) for report in comparison.reports),
-        note=f"each arm against the first, {wording.BETTER}; p is adjusted for the number of arms, "
+        note=f"each arm against the first; {wording.BETTER}; p is adjusted for the number of arms, "
         "intervals are not: one that excludes 1 may be no finding",
     )
 

@@ -42,6 +42,7 @@ MOST_SOURCES = 6
 WHOLE = "all of these"
 
 _TESTED = ("95 %", "p")
+_TYPICAL = "noise, gaps and delays: a boot's median run"
 _ADJUSTED = (
     "the primary endpoint is {}; the p of the others is adjusted; rows without p are untested"
 )
@@ -102,7 +103,7 @@ def _summary(report: Report) -> Table:
             for one in with_levels(SUMMARY, (e.key for e in report.endpoints))
             if (e := report.get(*one.key())) is not None
         ),
-        note=f"{BETTER}; {_ADJUSTED.format(tested)}" if tested else BETTER,
+        note=f"{BETTER}; {_ADJUSTED.format(tested)}" if tested else f"{BETTER}; {_TYPICAL}",
         wide=True,
     )
 
@@ -130,7 +131,7 @@ def by_class(reports: Sequence[Report], cpus: Sequence[Cpu]) -> Table:
     classes of causes."""
     traced = [one for one in reports if any(e.name == CLASSES for e in one.endpoints)]
     arms = [*(_side(one, 0) for one in traced[:1]), *(_side(one, 1) for one in traced)]
-    note = "per boot: the number of events, and their total time in ms"
+    note = "of all runs together; per boot the number of events, and their total time in ms"
     return Table.of(osnoise.rows(arms, cpus, reports[0].sets), note)
 
 
@@ -201,7 +202,8 @@ def _by_row(
     if rest:
         before, after = sum(e.before for e in rest), sum(e.after for e in rest)
         rows.append((f"{len(rest)} more", number(before), number(after), ""))
-    return Table((title, *_arms(report)), tuple(rows), wide=True)
+    note = "of all runs together" if whole else ""
+    return Table((title, *_arms(report)), tuple(rows), note, wide=True)
 
 
 def _both(size: ComparedFigure, rate: Optional[ComparedFigure]) -> tuple[str, str]:

@@ -144,7 +144,10 @@ def _figure(title: str, unit: str, drawn: Sequence[ForestRow], caption: str) -> 
 
 def _caption(drawn: Sequence[ForestRow]) -> str:
     first = drawn[0].name
-    words = [f"A dot is a boot, a square all boots of an arm; the dashed line is {first}."]
+    words = [
+        "A dot is a boot, the thin line reaches from the least to the greatest, a square is all "
+        f"boots of an arm; the dashed line is {first}."
+    ]
     if any(row.low is not None for row in drawn):
         words.append(f"The bar is the 95 % interval of the change, seen from {first}.")
     if len(drawn) > 2:
