@@ -269,6 +269,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l limit -x -d 'exit 
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l require -x -d 'exit with 1 unless the lower end of the interval of the ratio before/after reaches N; such as '"'"'interrupts_per_s>=40'"'"', or '"'"'ARM:interrupts_per_s>=40'"'"'; or '"'"'throughput_loss<=5%'"'"': unless the interval of the loss stays within that'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l html -xka "(_lowlat_file)" -d 'write a page with drawings, in one file'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l csv -xka "(_lowlat_file)" -d 'write every figure as a table for programs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l svg -xka "(_lowlat_dir)" -d 'write each drawing of the page as an image, in a folder'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l open -d 'open the page in a browser (without --html it is kept in the state folder)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l plan -xka "(_lowlat_file)" -d 'the plan of the runs after; the page shows its reasons'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_file)" -d 'the runs to describe, or those before the change'

@@ -11,6 +11,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import sample_runs
@@ -548,3 +549,21 @@ def test_one_run_under_emulation_has_a_page_without_durations(desk: Desk) -> Non
     page = desk.page(run)
     assert "NOT VALID" in page.text
     assert "longest gap" not in page.text and "Noise" not in page.text
+
+
+def test_each_drawing_can_be_an_image_of_its_own(desk: Desk) -> None:
+    folder = desk.folder / "images"
+    words = sample_runs.arms(desk.folder, boots=2, seconds=2.0)
+    status, out, _ = desk.call(*words, "--svg", str(folder))
+    images = {
+        path.name: ElementTree.parse(path)  # noqa: S314  # our own file
+        for path in folder.iterdir()
+    }
+    assert status == 0 and f"Images: {len(images)} in {folder}" in out
+    assert {"arms.svg", "histogram-cpu2.svg", "noise-by-cause.svg", "noise_ppm-by-run.svg"} <= {
+        *images
+    }
+    told = " ".join(images["histogram-cpu2.svg"].getroot().itertext())
+    assert "stock" in told and "tuned" in told and "length of the gap" in told
+    assert "irq: local_timer" in " ".join(images["noise-by-cause.svg"].getroot().itertext())
+    assert desk.call(*words, "--svg", "")[0] == 2

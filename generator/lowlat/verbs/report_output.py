@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The files that ``report`` writes beside its output: ``--html``, ``--csv``, and ``--open``."""
+"""The files that ``report`` writes beside its output: ``--html``, ``--csv``, ``--svg``, and
+``--open``."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,6 +65,7 @@ class ReportArguments:
     )
     html: Optional[str] = option("FILE", "write a page with drawings, in one file")
     csv: Optional[str] = option("FILE", "write every figure as a table for programs")
+    svg: Optional[str] = option("FOLDER", "write each drawing of the page as an image, in a folder")
     open: bool = flag("open the page in a browser (without --html it is kept in the state folder)")
     plan: Optional[str] = option("FILE", "the plan of the runs after; the page shows its reasons")
 
@@ -83,7 +85,7 @@ def check(args: ReportArguments) -> None:
         raise Refused("--plan: only a page shows a plan's reasons", hint="add --html FILE")
     arms = [file for _, *files in args.arm for file in files]
     read = (*args.before, *args.against, *arms, args.verify, args.plan)
-    check_files({"--html": args.html, "--csv": args.csv}, read)
+    check_files({"--html": args.html, "--csv": args.csv, "--svg": args.svg}, read)
 
 
 def check_files(
@@ -103,8 +105,12 @@ def write(args: ReportArguments, comparison: Comparison) -> tuple[str, ...]:
     """Write the requested files; returns a line about each. Raises Refused if a file cannot be
     written or the plan cannot be read."""
     told = [_table(args.csv, endpoint_data(comparison))] if args.csv else []
+    if args.svg:
+        # Imported late: only drawings need templates.
+        from lowlat.view.html import images
+
+        told.append(_images(args.svg, images(comparison)))
     if args.html or args.open:
-        # Imported late: only a page needs templates.
         from lowlat.view.html import render
 
         plan = store.read(args.plan, Root()) if args.plan else _stored(comparison.arms[1:2])
@@ -121,6 +127,15 @@ def _page(args: ReportArguments, page: str) -> str:
 def _table(out: str, data: Data) -> str:
     files.write("--csv", out, csv_text(data.header, data.rows).encode())
     return f"Table: {out}"
+
+
+def _images(folder: str, images: Iterable[tuple[str, str]]) -> str:
+    path = files.make_folder(Path(folder), "--svg")
+    count = 0
+    for name, image in images:
+        files.write("--svg", str(path / name), image.encode())
+        count += 1
+    return f"Images: {count} in {folder}"
 
 
 def _stored(after: Sequence[Arm]) -> Optional[Plan]:

@@ -3,7 +3,7 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import jinja2
 from markupsafe import Markup
@@ -11,11 +11,14 @@ from markupsafe import Markup
 from lowlat import __version__
 from lowlat.base import encode, resources
 from lowlat.draw import text
+from lowlat.report.comparison import Comparison
 from lowlat.report.wording import number
 from lowlat.view import settings
-from lowlat.view.arm import Group
+from lowlat.view.arm import Group, drawn
 from lowlat.view.contents import page_context
+from lowlat.view.opening import opening
 from lowlat.view.plot import axis
+from lowlat.view.sections import of_comparison
 
 
 def render(group: Group) -> str:
@@ -27,6 +30,26 @@ def render_groups(title: str, groups: Sequence[Group]) -> str:
     """The page of several comparisons, at least one: first all findings, then each comparison."""
     told = [page_context(group, place) for place, group in enumerate(groups, 1)]
     return filled("groups.html.j2", told, title)
+
+
+def images(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """Each drawing of the page as an SVG image, with the name of its file. The machine is none: the
+    browser arranges it."""
+    drawings = [*opening(comparison).figures]
+    drawings += [one for section in of_comparison(comparison, ()) for one in section.figures]
+    template = _environment().get_template("image.svg.j2")
+    style = Markup(resources.template("view/page.css"))  # noqa: S704  # our own file
+    for one in drawings:
+        if one.kind != "machine":
+            # A forest and parts name their arms themselves.
+            arms = () if one.kind in ("forest", "parts") else drawn(comparison)
+            image = template.render(figure=one, arms=arms, style=style)
+            yield f"{one.data.name.rpartition('.')[0]}.svg", image
+
+
+def _height(drawing: str) -> float:
+    """The height of a drawing, from its view box."""
+    return float(drawing.partition('viewBox="')[2].partition('"')[0].split()[3])
 
 
 def filled(template: str, told: Sequence[Mapping[str, object]], title: str) -> str:
@@ -52,7 +75,7 @@ def _environment() -> jinja2.Environment:
         finalize=_safe,
     )
     environment.filters.update(mark=settings.mark, stands=settings.stands, listed=settings.listed)
-    environment.filters.update(px=_pixels, points=_points)
+    environment.filters.update(px=_pixels, points=_points, height=_height)
     environment.filters.update(
         devices=text.device_lines, absent=text.absent_lines, more=text.more, names=text.names
     )
