@@ -22,7 +22,7 @@ def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
 def run(label: str, *gaps: int, hours: float = 1.0, **changes: Any) -> dict[str, Any]:
     """CPUs 2 and 3, each with these gaps, as a machine without a hypervisor measured them."""
     counts = {"unit": "ns", "counts": [[gap, gap + 1, 1] for gap in sorted(gaps)]}
-    time = {"runtime_ns": hours * 3600e9, "max_ns": max(gaps), "histogram": counts}
+    time: dict[str, Any] = {"runtime_ns": hours * 3600e9, "max_ns": max(gaps), "histogram": counts}
     cpus = [cpu_run(cpu, 10.0, **time) for cpu in (2, 3)]
     return document(label, 0, cpus=cpus, duration_s=hours * 3600, oslat=None, **changes)
 

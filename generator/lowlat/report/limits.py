@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Callable, Optional
 
 from lowlat.base.arguments import seconds
-from lowlat.base.errors import Refused, Unmet
+from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Histogram, Run
 from lowlat.report import comparable
 from lowlat.report.arm import Arm
 from lowlat.report.stats.rare import at_most
-from lowlat.report.wording import number
 
 _SPAN = (1e-9, 1e6, "1ns to 277h")
 
@@ -102,22 +101,6 @@ def observed(limits: Iterable[Limit], arms: Sequence[Arm]) -> tuple[Observed, ..
     return tuple(result)
 
 
-def check(found: Iterable[Observed]) -> None:
-    """Raises Unmet, naming every limit that was exceeded or not observed for long enough."""
-    missed = [words for one in found for words in _missed(one)]
-    if missed:
-        raise Unmet(f"--limit not met: {'; '.join(missed)}")
-
-
-def _missed(one: Observed) -> Iterator[str]:
-    what = f"{one.arm}, {one.what}"
-    if one.above:
-        count = f"{'at least ' if one.least else ''}{one.above:,} above {one.limit}"
-        yield f"{what}: {count}, the longest {number(one.longest_ns / 1e3)} us"
-    elif one.hours < one.hours_wanted:
-        yield f"{what}: {number(one.hours)} of {one.hours_wanted:g} hours observed"
-
-
 def _observed(limit: Limit, arm: Arm) -> Iterator[Observed]:
     cpus = comparable.common_cpus(arm.runs)
     for what, ns in limit.ns.items():
@@ -183,23 +166,3 @@ def _cyclictest(run: Run, _: CpuSet) -> Iterator[_Times]:
 _TIMES: Mapping[str, Callable[[Run, CpuSet], Iterator[_Times]]] = dict(
     zip(KINDS, (_gaps, _wakeups, _oslat, _cyclictest))
 )
-
-
-def rows(found: Sequence[Observed]) -> Iterator[tuple[str, ...]]:
-    """The header, then a row for each arm and kind."""
-    yield "limit", "above", "longest, us", "CPU-hours", "at most (95 %)"
-    for one in found:
-        count = f"{'at least ' if one.least else ''}{one.above:,}" if one.above else "none"
-        limit = f"{number(one.limit_ns / 1e3)} us"
-        yield (
-            f"{one.arm}, {one.what}: {limit}",
-            *(count, number(one.longest_ns / 1e3), number(one.cpu_hours), _rate(one)),
-        )
-
-
-def _rate(one: Observed) -> str:
-    """The bound in words: "one in 24.0 CPU-hours", "7,200 in a CPU-hour"."""
-    most = one.at_most_per_hour
-    if most is None:
-        return "-"
-    return f"one in {number(1 / most)} CPU-hours" if most < 1 else f"{number(most)} in a CPU-hour"

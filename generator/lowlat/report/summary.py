@@ -5,7 +5,7 @@ the reference of the others; for an arm by itself its figures."""
 from collections.abc import Iterator
 
 from lowlat.model.endpoint import NOISE
-from lowlat.report import arm_tables, boot_ranges, limits, wording
+from lowlat.report import arm_tables, boot_ranges, limit_words, limits, wording
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
 from lowlat.report.description import describe
@@ -59,7 +59,7 @@ def _counted(comparison: Comparison) -> Iterator[str]:
 
 def shown(comparison: Comparison, *, brief: bool = False) -> tuple[Table, ...]:
     """All tables of one arm, or the common ones of several, below that of the limits."""
-    asked = Table.of(limits.rows(comparison.limits), _sources(comparison))
+    asked = Table.of(limit_words.rows(comparison.limits), _sources(comparison))
     return with_rows((asked, *_shown(comparison, brief=brief)))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import say
 from lowlat.measure.run_file import read_run
-from lowlat.report import gate, in_effect, levels, limits
+from lowlat.report import gate, in_effect, levels, limit_words, limits
 from lowlat.report.arm import Arm, named
 from lowlat.report.comparison import NAME, compare
 from lowlat.report.verdict import REFUSED
@@ -42,7 +42,7 @@ def main(args: ReportArguments) -> int:
     sys.stdout.write((forms or [screen.render])[0](comparison))
     for line in written if not forms else ():
         say(line)
-    limits.check(comparison.limits)
+    limit_words.check(comparison.limits)
     gate.check(gates, comparison)
     return 1 if any(report.verdict == REFUSED for report in comparison.reports) else 0
 

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the arms showed of limits, as a table and as the reasons why one is not met."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from lowlat.base.errors import Unmet
+from lowlat.report.limits import Observed
+from lowlat.report.wording import number
+
+
+def check(found: Iterable[Observed]) -> None:
+    """Raises Unmet, naming every limit that was exceeded or not observed for long enough."""
+    missed = [words for one in found for words in _missed(one)]
+    if missed:
+        raise Unmet(f"--limit not met: {'; '.join(missed)}")
+
+
+def _missed(one: Observed) -> Iterator[str]:
+    what = f"{one.arm}, {one.what}"
+    if one.above:
+        count = f"{'at least ' if one.least else ''}{one.above:,} above {one.limit}"
+        yield f"{what}: {count}, the longest {number(one.longest_ns / 1e3)} us"
+    elif one.hours < one.hours_wanted:
+        yield f"{what}: {number(one.hours)} of {one.hours_wanted:g} hours observed"
+
+
+def rows(found: Sequence[Observed]) -> Iterator[tuple[str, ...]]:
+    """The header, then a row for each arm and kind."""
+    yield "limit", "above", "longest, us", "CPU-hours", "at most (95 %)"
+    for one in found:
+        count = f"{'at least ' if one.least else ''}{one.above:,}" if one.above else "none"
+        limit = f"{number(one.limit_ns / 1e3)} us"
+        yield (
+            f"{one.arm}, {one.what}: {limit}",
+            *(count, number(one.longest_ns / 1e3), number(one.cpu_hours), _rate(one)),
+        )
+
+
+def _rate(one: Observed) -> str:
+    """The bound in words: "one in 24.0 CPU-hours", "7,200 in a CPU-hour"."""
+    most = one.at_most_per_hour
+    if most is None:
+        return "-"
+    return f"one in {number(1 / most)} CPU-hours" if most < 1 else f"{number(most)} in a CPU-hour"
