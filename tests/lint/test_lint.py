@@ -89,6 +89,9 @@ def fix_of(root: Path, line: str) -> list[Any]:
         ("mitigations=auto", "redundant"),
         ("mitigations=off", "assumed"),
         ("tsa=off", "assumed"),
+        ("l1d_flush=on", "assumed"),
+        ("rseq_slice_ext=1", "redundant"),
+        ("nvme.poll_queues=4", "assumed"),
         ("irqpoll", "harmful"),
         ("nohpet", "assumed"),
         ("selinux=0", "assumed"),
@@ -154,7 +157,9 @@ def test_words_that_were_judged_wrongly_once(word: str, verdict: str, host: Path
 def test_the_flag_nohz_of_isolcpus_stops_the_tick(release: str, tmp_path: Path) -> None:
     root = reference.bare_metal(tmp_path, cpus=8, release=release)
     whole = "isolcpus=nohz,domain,managed_irq,2-7 irqaffinity=0-1"
-    assert judged(root, whole)["missing"] == []
+    document = lowlat("lint", "--root", root, whole, "--json").json()
+    assert document["missing"] == []
+    assert "nohz_full" not in [item["word"][:9] for item in document["against"]["adds"]]
     found = lowlat("lint", "--root", root, "isolcpus=nohz,2-7", "--json").json()
     assert [word["verdict"] for word in found["words"]] == ["effective"]
     assert found["missing"][0]["word"] == "isolcpus=nohz,managed_irq,domain,2-7"
@@ -485,6 +490,8 @@ def test_what_matters_fits_a_screen(
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     rows = lowlat("lint", "--root", host, TWENTY).out.splitlines()
+    contradicted = lowlat("lint", "--root", host, "isolcpus=2-7 irqaffinity=0-3").out
+    assert "  contradictory irqaffinity" in contradicted
     assert len(rows) <= (14 if columns == "80" else 25)
     assert max(map(len, rows)) <= int(columns)
     labels = [row[2:15].rstrip() for row in rows]

@@ -650,3 +650,17 @@ def test_the_text_says_which_value_is_of_which_file_and_what_an_offer_sets() -> 
     assert "--enable fair_server sets 0; costs: " in text
     # By the machine, or several: the reason tells.
     assert "--enable pm_qos_resume_latency_us costs: " in text
+
+
+@pytest.mark.parametrize(
+    ("release", "warned"), [("6.8.0", False), ("6.12.1", True), ("6.18.9", True), ("6.19.0", False)]
+)
+def test_timers_that_nohz_full_keeps_away_are_a_warning(
+    release: str, warned: bool, tmp_path: Path
+) -> None:
+    root = write_tree(tmp_path, machine(4, release=f"{release}-x", config=CONFIG))
+    wanted = ("--profile", "lowlat-rt", "--root", root, "--json")
+    warnings = " ".join(lowlat("plan", *wanted).json()["warnings"])
+    assert ("runs the timers of idle CPUs" in warnings) == warned
+    warnings = " ".join(lowlat("plan", *wanted, "--enable", "nohz_full").json()["warnings"])
+    assert "runs the timers of idle CPUs" not in warnings

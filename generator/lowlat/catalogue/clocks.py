@@ -69,7 +69,9 @@ ENTRIES = (
         name="kernel.timer_migration",
         why="lets timers migrate to busy housekeeping CPUs; with 0, which some profiles set, "
         "timers armed on an isolated CPU stay there",
-        source="admin-guide/sysctl/kernel.rst; kernel/time/hrtimer.c",
+        note="from 6.9 on it moves high-resolution timers only. From 6.9 to 6.18 a busy CPU takes "
+        "all other timers of idle CPUs over, and of the isolated CPUs nohz_full alone stays out",
+        source="admin-guide/sysctl/kernel.rst; kernel/time/hrtimer.c, timer_migration.c",
         rows=(Value("/proc/sys/kernel/timer_migration", "1"),),
         tuned="sysctl",
     ),

@@ -96,8 +96,9 @@ ENTRIES = (
         why="takes the isolated CPUs out of load balancing and wake-up placement, and keeps "
         "managed interrupts and unbound workqueues off them; if cpuset.partition is set too, "
         "isolcpus only covers managed interrupts",
-        note="this parameter is not deprecated: current kernel documents no longer say so. No "
-        "other setting isolates from the first process on, or without a separate control group",
+        note="this parameter is not deprecated: kernel documents up to 7.0 say so, those of 7.3 no "
+        "longer. No other setting isolates from the first process on, or without a separate "
+        "control group",
         source=f"{PARAMETERS} isolcpus; {_ISOLATION}",
         # managed_irq alone replaces the default flag, so scheduler domains would stay.
         value="managed_irq,domain,{isolated}",

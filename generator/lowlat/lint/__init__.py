@@ -66,7 +66,7 @@ def against(line: LintedLine, words: Sequence[JudgedWord], wanted: Profile) -> A
 def _added(plan: Plan, line: LintedLine) -> Iterator[Difference]:
     names = {word.name for word in line.words}
     for name in line.boot_line.target.enabled:
-        names.update(lookup(name).implies)
+        names.update([name, *lookup(name).implies])
     for parameter in plan.parameters:
         if parameter.name not in names:
             cost = lookup(parameter.name).cost

@@ -15,7 +15,7 @@ from lowlat.lint.judge import JudgedWord
 _ROWS = 4
 
 #: The width of a row's label, and of a word before its reason.
-_LABEL, _WORD = 13, 40
+_LABEL, _WORD = 14, 40
 
 #: Run-time settings that are not as lowlat sets them: names and reasons.
 Undone = Sequence[tuple[str, str]]
@@ -73,7 +73,7 @@ def _row(label: str, text: str) -> str:
 
 
 def _cut(word: str) -> str:
-    most = min(_WORD, columns() - _LABEL - 5)
+    most = min(_WORD, columns() - _LABEL - 4)
     return word if len(word) <= most else f"{word[: most - 1]}…"
 
 

@@ -282,6 +282,11 @@ def _warnings(
             f"the kernel is built without CONFIG_NO_HZ_FULL: its tick interrupts the isolated CPUs "
             f"{target.kernel.hz or '100 to 1000'} times a second"
         )
+    elif target.isolated and "nohz_full" not in names and target.has("busy CPUs pull timers"):
+        yield (
+            "without nohz_full an isolated CPU that is busy runs the timers of idle CPUs on this "
+            "kernel (6.9 to 6.18): '--enable nohz_full' keeps them away"
+        )
     if "nohz_full" in names and machine.is_x86 and machine.clock.current in ("hpet", "acpi_pm"):
         yield (
             f"the clock source is {machine.clock.current}, which is slow to read; if the TSC became"
