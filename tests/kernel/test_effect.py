@@ -96,6 +96,8 @@ ROWS = [
     ("isolcpus=2-7 isolcpus=managed_irq,domain,2-7", SIX, "", dict(managed="2-7")),
     ("isolcpus=2-7 isolcpus=managed_irq,domain,2-7", "7.2.0-x", "", dict(managed="")),
     ("nohz_full=4-7", "7.0.0-x", "", dict(unbound="0-3")),
+    ("isolcpus=0-3 nohz_full=4-7", "6.7.0-x", "", dict(unbound="0-3")),
+    ("isolcpus=0-3 nohz_full=4-7", "6.1.0-x", "", dict(unbound="")),
     ("nohz_full=4-7 isolcpus=6-7", "7.2.0-x", "", dict(unbound="0-5")),
     ("isolcpus=0-3 isolcpus=managed_irq,4-7", NEW, "", dict(unbalanced="0-3", managed="4-7")),
     # lists of CPUs
@@ -116,6 +118,8 @@ ROWS = [
     ("maxcpus=4 isolcpus=4-7", SIX, "", dict(online="0-3", unbalanced="")),
     ("maxcpus=4 isolcpus=0-3", SIX, "", dict(unbalanced="1-3")),
     ("maxcpus=4 isolcpus=0-3", "6.8.0-x", "", dict(unbalanced="0-3")),
+    ("maxcpus=4 isolcpus=0-3", "6.1.0-56-amd64", "", dict(unbalanced="1-3")),
+    ("maxcpus=4 isolcpus=0-3", "6.1.0-55-amd64", "", dict(unbalanced="0-3")),
     # RCU, interrupts, work
     ("rcu_nocbs=x", SIX, "", dict(offloaded="0-7")),
     ("rcu_nocbs=x", "4.15.0-x", "", dict(offloaded="")),

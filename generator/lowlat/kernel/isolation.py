@@ -215,7 +215,7 @@ def unbound(kept: Isolation, boot: Booting) -> CpuSet:
     allowed = boot.possible
     noise = kept.noise if boot.has("nohz_full keeps unbound work away") else CpuSet()
     for isolated in (noise, kept.domain):
-        if allowed - isolated:
+        if allowed - isolated or not boot.has("unbound work always has a CPU"):
             allowed = allowed - isolated
     word = boot.last("workqueue.unbound_cpus")
     if word is None:
