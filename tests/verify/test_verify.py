@@ -125,7 +125,7 @@ def test_all_in_effect(started: Path) -> None:
     found = rows(started, 0)
     assert {row["state"] for row in found.values()} == {"effective"}
     assert "Offload RCU callbacks" in found["rcu_nocbs"]["evidence"]
-    assert len(found) == 14
+    assert len(found) == 15
 
 
 @pytest.mark.parametrize(
@@ -805,6 +805,23 @@ def test_a_sysctl_file_undid_it(started: Path) -> None:
     assert (row["state"], row["by"]) == ("undone", "systemd (/etc/sysctl.d/60-ours.conf)")
 
 
+def test_what_the_kernel_does_by_itself_is_looked_at_too(host: Path) -> None:
+    """The plan leaves it out, and somebody undoes it after the boot."""
+    site = "kernel.watchdog_cpumask = 0-3\nkernel.nmi_watchdog = 1\n"
+    write_tree(host, {"etc/sysctl.d/50-site.conf": site, "proc/sys/kernel/nmi_watchdog": "1\n"})
+    found = rows(host, 0)
+    assert found["kernel.watchdog_cpumask"]["state"] == "effective"
+    assert "kernel.nmi_watchdog" not in found, "it finds no isolated CPU to watch"
+    write_tree(host, {"proc/sys/kernel/watchdog_cpumask": "0-3\n"})
+    found = rows(host, 1)
+    for name, held in (("kernel.watchdog_cpumask", "0-3"), ("kernel.nmi_watchdog", "1")):
+        row = found[name]
+        assert (row["state"], row["effective"]) == ("undone", held)
+        assert row["by"] == "systemd (/etc/sysctl.d/50-site.conf)"
+    (host / "proc/cmdline").write_text("quiet\n")
+    assert "kernel.watchdog_cpumask" not in rows(host, 1), "nobody set it in this boot"
+
+
 def test_an_interrupt_that_has_not_moved_yet_is_told(host: Path) -> None:
     write_tree(host, {"proc/irq/24/effective_affinity": "4\n"})
     row = rows(host, 0)["irq.smp_affinity"]
@@ -929,7 +946,7 @@ def test_findings_come_first_and_the_last_line_counts(started: Path) -> None:
         "irq.smp_affinity undone by irqbalance: /proc/irq/24/smp_affinity is f"
     )
     assert any("TuneD is not installed" in line for line in said)
-    assert said[-1] == "19 settings: 18 effective, 1 undone"
+    assert said[-1] == "20 settings: 19 effective, 1 undone"
 
 
 @pytest.mark.parametrize("text", ["10", "2h", "s", "-1s", "10s "])

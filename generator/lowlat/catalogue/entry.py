@@ -228,11 +228,13 @@ class Tunable:
     ``accepts`` is the grammar of values that a user may give instead; ``parts`` splits such a value
     into placeholders, ``refuses`` returns why it (None: the entry's value) is impossible on this
     machine, ``remark`` what it comes to here, and ``example`` is one, if the entry has no value
-    itself. ``implies`` names entries whose effect this one includes. ``tuned`` is the section of
-    TuneD that sets this entry natively, with the same value on every machine. Single files of a
-    ``tolerant`` entry may fail. ``cgroup`` is the control group (v2) or resctrl group of the rows:
-    it is made before they are written, and removed with them. ``silences`` are patterns (fnmatch)
-    of the causes of noise that the entry removes, "class: cause" as in a run.
+    itself. ``implies`` names entries whose effect this one includes. ``covered_by`` names the entry
+    with which this one needs no setting: a boot parameter by which the kernel makes its rows hold,
+    or such a setting; verify looks at them all the same. ``tuned`` is the section of TuneD that
+    sets this entry natively, with the same value on every machine. Single files of a ``tolerant``
+    entry may fail. ``cgroup`` is the control group (v2) or resctrl group of the rows: it is made
+    before they are written, and removed with them. ``silences`` are patterns (fnmatch) of the
+    causes of noise that the entry removes, "class: cause" as in a run.
     """
 
     name: str
@@ -253,6 +255,7 @@ class Tunable:
     accepts: Optional[str] = None
     conflicts: tuple[str, ...] = ()
     implies: tuple[str, ...] = ()
+    covered_by: Optional[str] = None
     tuned: Optional[str] = None
     tolerant: bool = False
     cgroup: Optional[str] = None

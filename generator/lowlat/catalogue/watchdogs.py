@@ -56,6 +56,8 @@ ENTRIES = (
         unneeded=lambda target: (
             "the kernel excludes nohz_full CPUs by itself" if target.sure_of("nohz_full") else None
         ),
+        # lockup_detector_init(): at boot; later anybody may write the mask.
+        covered_by="nohz_full",
         cost="lockups on isolated CPUs go unreported",
     ),
     Tunable(
@@ -91,6 +93,7 @@ ENTRIES = (
         rows=(Value("/proc/sys/kernel/nmi_watchdog", "0"),),
         needs=(config("HARDLOCKUP_DETECTOR"),),
         unneeded=_watchdog_gone,
+        covered_by="kernel.watchdog_cpumask",
         cost="a CPU that hangs with interrupts off goes unreported, and causes no panic even if "
         "one is configured",
         risk=Risk.DEBUGGABILITY,

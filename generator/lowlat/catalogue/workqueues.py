@@ -81,6 +81,8 @@ ENTRIES = (
         rows=(Value(_MASK, "{housekeeping}"),),
         reads=ValueFormat.MASK,
         needs=(ISOLATION, SAFE_MASKS),
+        # workqueue_init_early(): at boot.
+        covered_by="nohz_full",
     ),
     Tunable(
         name="workqueue.writeback.cpumask",

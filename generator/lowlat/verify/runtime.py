@@ -5,8 +5,9 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Optional
 
 from lowlat.catalogue import CATALOGUE, lookup
-from lowlat.catalogue.entry import Evidence
+from lowlat.catalogue.entry import Evidence, Tunable, Value, ValueFormat
 from lowlat.host.root import glob
+from lowlat.model import cmdline
 from lowlat.model.plan import PlannedSetting
 from lowlat.runtime import faults, kthreads, settings
 from lowlat.runtime.settings import Inspected
@@ -28,7 +29,34 @@ class RuntimeFindings:
         known = (seen.root, seen.journal, seen.threads)
         once = dict.fromkeys(self._plan.runtime)
         rows = [self._row(one, settings.inspect([one], *known)) for one in once]
+        planned = {row.name for row in rows}
+        rows += self._covered(planned)
         return [*rows, *self._left_alone({row.name for row in rows})]
+
+    def _covered(self, planned: Container[str]) -> Iterator[Finding]:
+        """A row for each setting that is not planned because the kernel makes it hold by itself,
+        and for those that this one makes needless, if somebody undid it."""
+        line = self._root.read("/proc/cmdline") or ""
+        booted = (item.name for item in self._plan.parameters if cmdline.values(line, item.name))
+        failed = dict.fromkeys(booted, Standing.EFFECTIVE)
+        for entry in CATALOGUE:
+            state = failed.get(entry.covered_by or "")
+            for row in entry.rows if state and entry.name not in planned else ():
+                held, value = self._root.read(row.path), self._covering(entry, row)
+                same = settings.equal(entry.reads, held, value)
+                if held is None or (state is Standing.UNDONE and same):
+                    continue
+                judged = Standing.EFFECTIVE if same else Standing.UNDONE
+                by = None if same else self._overrides.undoing(row.path)
+                fault = faults.of(entry, self._root)
+                evidence = "; ".join(filter(None, (f"{row.path} is {held or 'empty'}", fault)))
+                yield Finding(entry.name, row.path, value, held, judged, by, evidence)
+                failed.update({} if same else {entry.name: Standing.UNDONE})
+
+    def _covering(self, entry: Tunable, row: Value) -> str:
+        cpus = self._plan.housekeeping
+        masked = entry.reads is ValueFormat.MASK
+        return row.value.format(housekeeping=cpus.mask() if masked else cpus)
 
     def _left_alone(self, planned: Container[str]) -> Iterator[Finding]:
         """A row for each setting that is not planned because of a fault of this kernel."""
