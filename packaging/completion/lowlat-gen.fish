@@ -401,6 +401,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l restore -d 'restore
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l once -d 'check once, and exit with 1 on a finding'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l plan -xka "(_lowlat_file)" -d 'default: the plan of '"'"'lowlat-gen runtime start'"'"''
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l root -xka "(_lowlat_file)" -d 'read a captured machine (folder or archive), not this one'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l json -d 'one JSON document a line: verify'"'"'s row of a setting that changed'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a top -d 'show each second what interrupts which isolated CPU'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using top' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using top' -l cpus -x -d 'CPUs to watch (default: the isolated ones)'

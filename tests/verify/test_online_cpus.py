@@ -51,8 +51,8 @@ def test_other_cpus_than_planned_are_told(tmp_path: Path, online: str, said: str
     (row,) = [row for row in rows if row["name"] == "cpus"]
     assert (row["planned"], row["effective"], row["state"]) == ("0-3", online, "not-applied")
     assert row["evidence"] == said
-    assert f"cpus: not-applied: {said}" in list(watch.look())
+    assert f"cpus: not-applied: {said}" in [news.text for news in watch.look()]
     assert watch.bad
     write_tree(root, {ONLINE: "0-3\n"})
-    assert "cpus: back in effect: CPU 0-3 is online" in list(watch.look())
+    assert "cpus: back in effect: CPU 0-3 is online" in [news.text for news in watch.look()]
     assert not watch.bad

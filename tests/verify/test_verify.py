@@ -664,7 +664,7 @@ def test_who_ran_on_an_isolated_cpu_is_told_with_how_much(host: Path) -> None:
     assert daemon["effective"] == "ptp4l (70, fifo:50) on CPU 3, 2.0 runs a second, 20.0 %"
     assert daemon["by"] == "ptp.service"
     assert thread["effective"] == "ksoftirqd/2 (40) on CPU 2, 40.0 runs a second, 9.0 %"
-    assert (thread["name"], thread["state"]) == ("kthread.affinity", "ignored-by-kernel")
+    assert (thread["name"], thread["state"]) == ("kthread.affinity", "not-applied")
 
 
 def test_an_idle_cpu_proves_nothing(host: Path) -> None:

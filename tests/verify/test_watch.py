@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import configparser
+import json
 import os
 import select
 import signal
@@ -34,28 +35,30 @@ def host(tmp_path: Path) -> Path:
     return root
 
 
+def told_by(watch: Watch) -> list[str]:
+    return [news.text for news in watch.look()]
+
+
 def test_only_what_changes_is_told(host: Path) -> None:
     watch = Watch(Root(str(host)))
-    assert list(watch.look()) == []
+    assert told_by(watch) == []
     write_tree(host, {IRQ: "f\n", "proc/7/comm": "irqbalance\n"})
-    assert list(watch.look()) == [
+    assert told_by(watch) == [
         "irq.smp_affinity: undone by irqbalance: /proc/irq/24/smp_affinity is f"
     ]
     assert watch.bad
-    assert list(watch.look()) == []
+    assert told_by(watch) == []
     (host / IRQ).write_text("1\n")
-    assert list(watch.look()) == [
-        "irq.smp_affinity: back in effect: /proc/irq/24/smp_affinity is 1"
-    ]
+    assert told_by(watch) == ["irq.smp_affinity: back in effect: /proc/irq/24/smp_affinity is 1"]
     assert not watch.bad
 
 
 def test_it_puts_back_only_when_asked_to(host: Path) -> None:
     (host / MASK).write_text("f\n")
     told = "workqueue.cpumask: undone: /sys/devices/virtual/workqueue/cpumask is f"
-    assert list(Watch(Root(str(host))).look()) == [told]
+    assert told_by(Watch(Root(str(host)))) == [told]
     assert (host / MASK).read_text() == "f\n"
-    assert list(Watch(Root(str(host)), restore=True).look()) == [
+    assert told_by(Watch(Root(str(host)), restore=True)) == [
         told,
         "workqueue.cpumask: back in effect: /sys/devices/virtual/workqueue/cpumask is 1",
     ]
@@ -64,7 +67,7 @@ def test_it_puts_back_only_when_asked_to(host: Path) -> None:
 
 def test_what_is_put_back_is_still_undone_by_stop(host: Path) -> None:
     (host / IRQ).write_text("c\n")
-    list(Watch(Root(str(host)), restore=True).look())
+    told_by(Watch(Root(str(host)), restore=True))
     assert (host / IRQ).read_text().strip() == "1"
     assert lowlat("runtime", "stop", "--root", host).status == 0
     assert (host / IRQ).read_text().strip() == "f"
@@ -75,7 +78,7 @@ def test_what_an_administrator_overrides_is_told_and_left(host: Path) -> None:
     file.write_text("20\n")
     tuned(host, "mine", mine=f"[main]\ninclude = lowlat\n{SWAYED}")
     watch = Watch(Root(str(host)), restore=True)
-    (line,) = watch.look()
+    (line,) = told_by(watch)
     assert line.startswith("vm.compaction_proactiveness: overridden by TuneD profile mine: ")
     assert not watch.bad
     assert file.read_text() == "20\n"
@@ -83,12 +86,12 @@ def test_what_an_administrator_overrides_is_told_and_left(host: Path) -> None:
 
 def test_what_was_taken_back_in_order_is_not_fought(host: Path) -> None:
     watch = Watch(Root(str(host)), restore=True)
-    assert list(watch.look()) == []
+    assert told_by(watch) == []
     assert lowlat("runtime", "stop", "--root", host).status == 0
-    assert list(watch.look()) == [
+    assert told_by(watch) == [
         "no run-time settings are in use: 'lowlat-gen runtime start' sets them"
     ]
-    assert list(watch.look()) == []
+    assert told_by(watch) == []
     assert (host / IRQ).read_text().strip() == "f"
 
 
@@ -96,9 +99,9 @@ def test_a_journal_that_cannot_be_written_is_told_once(host: Path) -> None:
     (host / MASK).write_text("f\n")
     (host / f"run/lowlat/runtime.json.{os.getpid()}.new").mkdir()
     watch = Watch(Root(str(host)), restore=True)
-    _, problem = watch.look()
+    _, problem = told_by(watch)
     assert problem.startswith("nothing was put back: /run/lowlat/runtime.json: ")
-    assert list(watch.look()) == []
+    assert told_by(watch) == []
     assert (host / MASK).read_text() == "f\n"
 
 
@@ -107,6 +110,20 @@ def test_once_ends_with_a_status(host: Path) -> None:
     (host / MASK).write_text("f\n")
     answer = lowlat("watch", "--once", "--root", host)
     assert (answer.status, answer.out.count("\n")) == (1, 1)
+
+
+def test_a_line_of_json_is_the_row_of_verify(host: Path) -> None:
+    (host / MASK).write_text("f\n")
+    write_tree(host, {"proc/sys/kernel/watchdog_cpumask": "0-3\n"})
+    answer = lowlat("watch", "--once", "--root", host, "--json")
+    lines = [json.loads(line) for line in answer.out.splitlines()]
+    assert {line.pop("schema") for line in lines} == {"lowlat.watch/1"}
+    settings = lowlat("verify", "--root", host, "--json").json()["settings"]
+    assert [row for row in settings if row["state"] == "undone"] == lines
+    assert [line["name"] for line in lines] == ["workqueue.cpumask", "kernel.watchdog_cpumask"]
+    assert lowlat("runtime", "stop", "--root", host).status == 0
+    (line,) = lowlat("watch", "--once", "--root", host, "--json").out.splitlines()
+    assert list(json.loads(line)) == ["schema", "problem"]
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``watch``: check verify's run-time settings again and again, in the background."""
 
+import json
 import signal
 from dataclasses import dataclass
 from typing import Optional
@@ -25,6 +26,7 @@ class WatchArguments:
     once: bool = flag("check once, and exit with 1 on a finding")
     plan: Optional[str] = option("FILE", "default: the plan of 'lowlat-gen runtime start'")
     root: str = options.root()
+    json: bool = flag("one JSON document a line: verify's row of a setting that changed")
 
 
 def main(args: WatchArguments) -> int:
@@ -32,14 +34,14 @@ def main(args: WatchArguments) -> int:
     interval = seconds("--interval", args.interval, _SPAN)
     plan: Optional[Plan] = None if args.plan is None else store.read_here(args.plan, root)
     watch = Watch(root, plan, restore=args.restore)
-    if not args.once:
+    if not (args.once or args.json):
         say(f"checking the run-time settings every {args.interval}; Ctrl-C ends")
     # Signals take effect only between two checks, so that no restore is left incomplete.
     signal.pthread_sigmask(signal.SIG_BLOCK, {*_END, signal.SIGALRM})
     try:
         while True:
-            for line in watch.look():
-                say(line)
+            for news in watch.look():
+                say(json.dumps(news.to_json()) if args.json else news.text)
             if args.once:
                 return 1 if watch.bad else 0
             # Not sigtimedwait(): stopped longer than its timeout it returns uninitialized memory.

@@ -123,8 +123,7 @@ class UnexpectedTasks:
         """The setting that should keep a task away, its state, and the remedy."""
         name = self._keeper(task)
         setting = of_setting(self.settings, name)
-        state = Standing.IGNORED if task.kernel else Standing.NOT_APPLIED
-        state = setting.state if setting and setting.state.bad else state
+        state = _state(task, setting) if name else Standing.NO_SETTING
         return name or "isolcpus", state, f"{_why(name, setting)}; {self._mend(task)}"
 
     def _keeper(self, task: TaskSeen) -> Optional[str]:
@@ -149,6 +148,14 @@ class UnexpectedTasks:
 def _manager(task: TaskSeen) -> Optional[str]:
     """The service or container of a task, by its control group."""
     return None if task.kernel else task.group or None
+
+
+def _state(task: TaskSeen, setting: Optional[Finding]) -> Standing:
+    if setting and setting.state.bad:
+        return setting.state
+    if not task.kernel or setting is None or setting.state is Standing.NOT_PLANNED:
+        return Standing.NOT_APPLIED
+    return Standing.NO_SETTING if task.kind == "bound" else Standing.IGNORED
 
 
 def _why(name: Optional[str], setting: Optional[Finding]) -> str:

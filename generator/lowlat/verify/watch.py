@@ -7,11 +7,12 @@ interrupt an isolated CPU.
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Optional
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError
+from lowlat.base.typed_json import encode_fields
 from lowlat.host import runstate
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
@@ -25,6 +26,20 @@ from lowlat.verify.runtime import RuntimeFindings
 _QUIET = (Standing.EFFECTIVE, Standing.UNVERIFIABLE)
 
 _Rows = dict[tuple[str, str], Finding]
+
+SCHEMA = "lowlat.watch/1"
+
+
+@dataclass(frozen=True)
+class News:
+    """What a look found: a text, and verify's row if a setting changed."""
+
+    text: str
+    row: Optional[Finding] = None
+
+    def to_json(self) -> dict[str, object]:
+        own = encode_fields(self.row) if self.row else {"problem": self.text}
+        return {"schema": SCHEMA, **own}
 
 
 class Watch:
@@ -42,14 +57,14 @@ class Watch:
         """Whether a setting was not as planned at the last look."""
         return bool(self._problem) or any(row.state.bad for row in self._rows.values())
 
-    def look(self) -> Iterator[str]:
+    def look(self) -> Iterator[News]:
         """Look once; no run-time settings start or stop meanwhile if it restores. Raises Refused if
         another process that starts or stops them does not end."""
         with runstate.exclusive_lock(self._root) if self._restore else nullcontext():
             lines = list(self._look())
         yield from lines
 
-    def _look(self) -> Iterator[str]:
+    def _look(self) -> Iterator[News]:
         plan = self._named or store.in_use(self._root)
         # Settings that were stopped on purpose are not undone, and must not be restored.
         if plan is None or not settings.read_journal(self._root).done:
@@ -73,14 +88,14 @@ class Watch:
         rows.append(online_cpus(plan, self._root))
         return {(row.name, row.where): row for row in rows}
 
-    def _news(self, rows: _Rows) -> Iterator[str]:
+    def _news(self, rows: _Rows) -> Iterator[News]:
         for key, row in rows.items():
             before = self._rows.get(key)
             if row.state not in _QUIET:
                 if before is None or before.told != row.told:
-                    yield f"{row.name}: {row.told}"
+                    yield News(f"{row.name}: {row.told}", row)
             elif before is not None and before.state not in _QUIET:
-                yield f"{row.name}: back in effect: {row.evidence}"
+                yield News(f"{row.name}: back in effect: {row.evidence}", row)
         self._rows = rows
 
     def _put_back(self, plan: Plan, undone: Sequence[Finding]) -> str:
@@ -94,7 +109,7 @@ class Watch:
             return f"nothing was put back: {error}"
         return ""
 
-    def _trouble(self, text: str) -> Iterator[str]:
+    def _trouble(self, text: str) -> Iterator[News]:
         if text and text != self._problem:
-            yield text
+            yield News(text)
         self._problem = text
