@@ -9,7 +9,8 @@ The first line names the format. Then one record a line, with a blank between it
     e PATH          something is there          # TEXT          a remark
 
 A lone "\\" ends a file whose last line has no newline. Bytes that are not printable text,
-backslashes, and blanks in paths and names are written as \\xNN. Missing files have no record.
+backslashes, and blanks in paths and names are written as \\xNN. Missing files have no record: the
+evidence lists those that were looked for in an answer.
 """
 
 import io
@@ -29,6 +30,9 @@ from lowlat.base.errors import Refused
 from lowlat.host.root import ANSWERS, Root
 
 SCHEMA = "lowlat.capture/1"
+
+#: The answer that lists what a capture looked for in vain, a path a line.
+ABSENT = "absent"
 
 _UNPRINTABLE = re.compile("[\\\\\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ESCAPE = re.compile(rb"\\x[0-9a-f]{2}")
@@ -66,6 +70,22 @@ class Archive(Root):
 
     def absent(self, path: str) -> bool:
         return not self.exists(path)
+
+    def known_absent(self, path: str) -> bool:
+        """Whether the capture looked for the path or a folder above it in vain, or has the names in
+        one of these folders without it."""
+        return not self.exists(path) and any(
+            each in self._looked_for or self._is_unlisted(each) for each in _upwards(path)
+        )
+
+    def _is_unlisted(self, path: str) -> bool:
+        folder, _, name = path.rpartition("/")
+        listed = self._contents.folders.get(folder)
+        return listed is not None and name not in listed and not self.exists(path)
+
+    @cached_property
+    def _looked_for(self) -> frozenset[str]:
+        return frozenset((self.read(f"{ANSWERS}/{ABSENT}") or "").splitlines())
 
     def exists(self, path: str) -> bool:
         """Whether the path or anything below it was recorded."""
@@ -128,6 +148,13 @@ class Recorder(Root):
         said = self._inner.answer(name, ask)
         self.contents.files[f"{ANSWERS}/{name}"] = said.encode("utf-8", "replace")
         return said
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """The path and the folders above it."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
 
 
 def _keep(answers: dict[str, _T], path: str, answer: Optional[_T]) -> Optional[_T]:

@@ -134,6 +134,10 @@ class Root:
             return False
         return False
 
+    def known_absent(self, path: str) -> bool:
+        """As absent(); of a captured machine only what its capture looked for."""
+        return self.absent(path)
+
     def link(self, path: str) -> Optional[str]:
         """The target of a symbolic link, as written."""
         try:

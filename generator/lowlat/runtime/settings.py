@@ -164,7 +164,7 @@ def _inspect(
     if equal(entry.reads, value, setting.value):
         return inspected(True)
     if value is None:
-        why = refused or ("is not there" if root.absent(path) else "cannot be read")
+        why = refused or ("is not there" if root.known_absent(path) else "cannot be read")
         return inspected(False, why)
     # The content of cpuset.cpus.partition for an invalid partition (cgroup-v2.rst).
     invalid = re.fullmatch(rf"{re.escape(setting.value)} invalid \((.*)\)", value)

@@ -19,7 +19,7 @@ from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE
 from lowlat.host import interrupt_movers, kernel_messages, kmsg
 from lowlat.host import tasks as host_tasks
-from lowlat.host.archive import SCHEMA, Contents, Recorder
+from lowlat.host.archive import ABSENT, SCHEMA, Contents, Recorder
 from lowlat.host.daemons import MANAGERS, read_managers
 from lowlat.host.root import ANSWERS, BOOT_ID, Root, glob, is_glob
 from lowlat.model.cpuset import CpuSet
@@ -83,6 +83,20 @@ def _folders(pattern: str) -> Iterator[str]:
         above = f"{above}/{part}"
 
 
+def below(patterns: Iterable[str]) -> list[tuple[str, str]]:
+    """Each glob as that of its last folder whose names differ, and the path below that."""
+    split = (re.fullmatch(r"(.*[][*?][^/]*)/([^][*?]+)", pattern) for pattern in patterns)
+    return [(match[1], match[2]) for match in split if match]
+
+
+def absent(root: Root) -> str:
+    """The files of settings that certainly do not exist, or folders above them, a line each."""
+    wanted = [*(path for path in settings() if not is_glob(path)), *folders(settings())]
+    for above, rest in below(settings()):
+        wanted += [f"{path}/{rest}" for path in glob(root, above)]
+    return "\n".join(path for path in wanted if not is_glob(path) and root.known_absent(path))
+
+
 def gather(recorder: Recorder, seconds: float) -> None:
     """Read all files and count interrupts for so many seconds, so that the recorder has them."""
     for pattern in files():
@@ -95,6 +109,7 @@ def gather(recorder: Recorder, seconds: float) -> None:
     for thread, _ in Threads(recorder).matching(f"{SCHEME}*:affinity"):
         recorder.read_bytes(f"/proc/{thread.pid}/status")
     effects.gone(recorder)
+    recorder.answer(ABSENT, absent)
     read_managers(recorder)
     overrides.read_containers(recorder)
     for path in overrides.PRESENT:
@@ -183,6 +198,7 @@ def script() -> str:
         managers=" ".join(sorted(MANAGERS)),
         containers=" ".join(sorted(overrides.CONTAINERS)),
         gone=" ".join(effects.GONE),
+        below="\n".join(map(" ".join, below(settings()))),
         log=kmsg.LOG,
         answers=posixpath.normpath(ANSWERS),
     )
