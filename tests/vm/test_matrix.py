@@ -156,8 +156,9 @@ class Booted:
         return {row["name"]: row["state"] for row in rows if row["state"] != "not-planned"}
 
     def ticks(self) -> list[dict[str, Any]]:
-        """What verify says of the interrupts that it counted, a row for each isolated CPU."""
-        return [row for row in self.rows if "/proc/interrupts" in row["where"]]
+        """What verify says of the tick by its counts, a row for each isolated CPU."""
+        ticks = (row for row in self.rows if row["name"] == "nohz_full")
+        return [row for row in ticks if "/proc/interrupts" in row["where"]]
 
     def row(self, name: str, where: str = "cmdline") -> dict[str, Any]:
         return next(row for row in self.rows if row["name"] == name and where in row["where"])
