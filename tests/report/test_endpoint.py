@@ -3,7 +3,16 @@
 
 from __future__ import annotations
 
-from lowlat.report.endpoint import COLUMNS, DRAWN, ENDPOINTS, GATED, OSNOISE, SUBJECTS, SUMMARY
+from lowlat.report.endpoint import (
+    ALONE,
+    COLUMNS,
+    DRAWN,
+    ENDPOINTS,
+    GATED,
+    OSNOISE,
+    SUBJECTS,
+    SUMMARY,
+)
 from lowlat.report.measure import Key
 
 
@@ -13,7 +22,7 @@ def test_a_figure_has_one_row() -> None:
 
 
 def test_a_row_of_a_column_has_a_title_too() -> None:
-    assert {*COLUMNS, *OSNOISE, *DRAWN} <= {*SUMMARY}
+    assert {*COLUMNS, *DRAWN} <= {*SUMMARY} and {*OSNOISE} <= {*ALONE}
 
 
 def test_what_is_drawn_or_judged_has_its_names() -> None:
