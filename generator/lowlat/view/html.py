@@ -27,7 +27,10 @@ def render(group: Group) -> str:
 
 
 def render_groups(title: str, groups: Sequence[Group]) -> str:
-    """The page of several comparisons, at least one: first all findings, then each comparison."""
+    """The page of several comparisons, at least one: first all findings, then each comparison. A
+    single one has the page of a comparison."""
+    if len(groups) == 1:
+        return filled("page.html.j2", [page_context(groups[0])], title)
     told = [page_context(group, place) for place, group in enumerate(groups, 1)]
     return filled("groups.html.j2", told, title)
 
