@@ -17,7 +17,7 @@ from support.runs import DATA, OSLAT_TEXT, STRESS, ReportBench, arm, cpu_run, do
 
 CONTRACT = ["schema", "verdict", "why", "boots", "seconds", "emulated", "endpoints"]
 CONTRACT += ["not_in_effect", "flags", "labels", "longest_gaps", "sets", "kernels"]
-CONTRACT += ["throughput", "limits"]
+CONTRACT += ["throughput"]
 ENDPOINT = ["name", "unit", "cpu", "before", "after", "ratio", "ratio_at_least"]
 ENDPOINT += ["ci95", "p", "primary", "pooling", "counts", "ranges"]
 DURATIONS = ("noise_ppm", "events_per_s@", "tw_", "max_ns", "oslat_")

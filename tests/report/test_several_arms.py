@@ -37,7 +37,7 @@ def test_each_arm_against_the_first_with_adjusted_p(bench: ReportBench) -> None:
     status, out = bench.call(*arms(bench, "--json"))
     result = json.loads(out)
     assert status == 0
-    assert list(result) == ["schema", "first", "arms", "limits"]
+    assert list(result) == ["schema", "first", "arms"]
     assert (result["schema"], result["first"]) == ("lowlat.comparison/1", "s")
     reports = {one["name"]: one["report"] for one in result["arms"]}
     assert [*reports] == ["t", "poll", "same"]

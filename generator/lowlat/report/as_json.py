@@ -22,7 +22,8 @@ def render(comparison: Comparison) -> str:
 
 
 def _whole(comparison: Comparison) -> dict[str, object]:
-    return {**_figures(comparison), "limits": encode(comparison.limits)}
+    limits = {"limits": encode(comparison.limits)} if comparison.limits else {}
+    return {**_figures(comparison), **limits}
 
 
 def _figures(comparison: Comparison) -> dict[str, object]:
