@@ -89,6 +89,8 @@ def fix_of(root: Path, line: str) -> list[Any]:
         ("mitigations=auto", "redundant"),
         ("mitigations=off", "assumed"),
         ("tsa=off", "assumed"),
+        ("no_stf_barrier", "ignored"),
+        ("kpti=off", "ignored"),
         ("l1d_flush=on", "assumed"),
         ("rseq_slice_ext=1", "redundant"),
         ("nvme.poll_queues=4", "assumed"),
@@ -343,7 +345,10 @@ def test_an_option_that_is_not_built_in_is_ignored(tmp_path: Path) -> None:
 
 def test_a_dropped_list_is_mended_not_only_left_out(host: Path, tmp_path: Path) -> None:
     assert fix_of(host, "isolcpus=managed_irq,domain,6-9") == ["isolcpus=managed_irq,domain,6-7"]
-    assert fix_of(host, "nohz_full=2–7") == [None]
+    assert fix_of(host, "nohz_full=2–7 rcu_nocbs=2–7") == ["nohz_full=2-7", "rcu_nocbs=2-7"]
+    colon = "isolcpus=domain,managed_irq:2-7 nohz_full=2-7 irqaffinity=0-1"
+    document = lowlat("lint", "--root", host, colon, "--json").json()
+    assert document["mended"] == "isolcpus=managed_irq,domain,2-7 nohz_full=2-7 irqaffinity=0-1"
     old = reference.bare_metal(tmp_path / "old", cpus=8, release="5.10.0-x")
     assert fix_of(old, "isolcpus=2-7 nohz_full=4-7")[1] == "nohz_full=2-7"
     bare = write_tree(tmp_path / "bare", machine(8, config="CONFIG_CPU_ISOLATION=y\n"))

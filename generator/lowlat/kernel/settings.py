@@ -14,7 +14,7 @@ from lowlat.kernel.booting import Booting
 from lowlat.kernel.line import Word
 from lowlat.model.machine import ARM, X86
 
-_ARCH = {"x86": X86, "arm": ARM}
+_ARCH = {"x86": X86, "arm": ARM, "power": frozenset({"ppc64", "ppc64le"})}
 _MAKERS = {"GenuineIntel": "an Intel", "AuthenticAMD": "an AMD"}
 _WHEN = "default if "
 _REALTIME = "realtime"

@@ -41,16 +41,18 @@ def not_taken(word: Word, line: LintedLine) -> Opinion:
     values = accepted(word.name)
     taken = values is None or re.fullmatch(values, word.value, re.DOTALL)
     said = None if taken else UNSET.get(word.normal)
-    fix = _listed(word, line) if word.name in CPU_LISTS else _meant(word) or _without(word, line)
+    fix = listed(word, line) if word.name in CPU_LISTS else _meant(word) or _without(word, line)
     return Opinion(WordVerdict.IGNORED, said or fate.why, fix)
 
 
-def _listed(word: Word, line: LintedLine) -> Optional[str]:
-    """The list of a dropped word, of the CPUs that there are; None if it is no list."""
+def listed(word: Word, line: LintedLine) -> Optional[str]:
+    """The list of a dropped word, of the CPUs that there are; None if it is no list. Typesetting
+    makes a longer dash of the one in a range."""
     effect = line.effect
     flags = isolcpus_flags(word.value) if word.name == "isolcpus" else ""
     try:
-        cpus = CpuSet.parse_list(word.value[len(flags) :], last=max(effect.online))
+        text = re.sub("[\u2010-\u2015\u2212]", "-", word.value[len(flags) :])
+        cpus = CpuSet.parse_list(text, last=max(effect.online))
     except CpuSetError:
         return None
     if line.boot_line.built("NO_HZ_FULL") is False:

@@ -12,6 +12,7 @@ from lowlat.kernel.idle import natural_driver
 from lowlat.kernel.line import Word
 from lowlat.kernel.lists import isolcpus_flags
 from lowlat.lint.booted import LintedLine
+from lowlat.lint.dropped import listed
 from lowlat.lint.opinion import DELETE, Opinion
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
@@ -54,7 +55,7 @@ def _of(word: Word, line: LintedLine) -> Iterator[Opinion]:
         yield from _pages(line)
     misread = line.fate(word).why
     if misread and word.name in ("rcu_nocbs", "irqaffinity", "isolcpus"):
-        yield Opinion(_HARMFUL, misread)
+        yield Opinion(_HARMFUL, misread, listed(word, line))
 
 
 def _isolating(word: Word, line: LintedLine) -> Iterator[Opinion]:
@@ -125,8 +126,9 @@ def _allowing(word: Word, line: LintedLine) -> Iterator[Opinion]:
         why = f"it lists the CPUs that are allowed, and CPU {both} is isolated on this line"
         system = effect.online - effect.isolated
         plain = word.name == "systemd.cpu_affinity"
-        listed = str(system) if plain else line.boot_line.target.listed(system)
-        yield Opinion(_CONTRADICTORY, why, f"{word.name}={listed}" if system else None)
+        kept = str(system) if plain else line.boot_line.target.listed(system)
+        better = f"{word.name}={kept}"
+        yield Opinion(_CONTRADICTORY, why, better if system and better != word.text else None)
 
 
 def _polling(word: Word, line: LintedLine) -> Iterator[Opinion]:

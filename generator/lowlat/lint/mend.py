@@ -53,7 +53,7 @@ def _puts(line: LintedLine, judged: Sequence[JudgedWord]) -> dict[int, str]:
 def _adding(text: str, line: LintedLine) -> dict[int, str]:
     """A word that the line lacks: in the place of those of its name, else behind the last one."""
     name = text.partition("=")[0]
-    old = [word.at for word in line.words if word.name == name and line.taken(word)]
+    old = [w.at for w in line.words if w.name == name and w.reader is ReadBy.KERNEL]
     if old:
         return {**dict.fromkeys(old, ""), old[0]: text}
     last = [word for word in line.words if word.reader is ReadBy.KERNEL][-1]
