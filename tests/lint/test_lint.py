@@ -476,6 +476,10 @@ def test_what_the_running_kernel_shows_goes_first(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_what_is_no_text_is_refused(host: Path, tmp_path: Path) -> None:
+    assert "holds no boot line" in answer_of(host, "quiet\0", tmp_path).refused()
+
+
 def test_a_text_longer_than_any_line_is_refused(host: Path) -> None:
     assert lowlat("lint", "--root", host, "x" * (1 << 17)).refused()
 

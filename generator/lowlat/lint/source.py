@@ -20,6 +20,9 @@ from lowlat.model.machine import Machine
 #: A mistyped file must not be judged as a word.
 _LIKE_A_FILE = re.compile(r"\.?/[^=]*|[^=\s]*\.(?:cfg|conf|json|txt|ya?ml)")
 
+#: Files that hold a line only as the profile of another program.
+_OTHERS = (".json", ".yaml", ".yml")
+
 
 @dataclass(frozen=True)
 class Source:
@@ -51,7 +54,8 @@ class Source:
             files.reporting_errors(text, "give a file that can be read"),
             path.open("rb") as file,
         ):
-            return self._line(_decoded(file), path)
+            content = _decoded(file)
+        return self._line(content, path)
 
     def _line(self, text: str, path: Optional[Path]) -> str:
         if len(text) > bounds.BOOT_LINE:
@@ -60,12 +64,15 @@ class Source:
             return operators_line(text, self.machine, self.version)
         if is_tuned_profile(text):
             return tuned_line(text, path, self.root, self.machine)
+        if "\0" in text or (path and path.suffix in _OTHERS):
+            hint = "give a boot line, a PerformanceProfile or a tuned.conf"
+            raise Refused(f"{path or '-'}: holds no boot line", hint=hint)
         return the_line(text)
 
 
 def _is_file(text: str) -> bool:
     try:
-        return Path(text).exists() or bool(_LIKE_A_FILE.fullmatch(text))
+        return bool(text) and Path(text).exists() or bool(_LIKE_A_FILE.fullmatch(text))
     except (OSError, ValueError):
         return False
 
