@@ -480,6 +480,19 @@ def test_what_is_no_text_is_refused(host: Path, tmp_path: Path) -> None:
     assert "holds no boot line" in answer_of(host, "quiet\0", tmp_path).refused()
 
 
+BOARD = Path(__file__).parents[1] / "machines/qemu-arm64-4c.txt"
+
+
+def test_names_of_other_architectures_are_ignored(host: Path) -> None:
+    line = "xmon=on kvm-arm.mode=nvhe nopti rodata=on"
+    names = [word.partition("=")[0] for word in line.split()]
+    ours, board = (dict(zip(names, judged(root, line).values())) for root in (host, BOARD))
+    assert ours == {"xmon": "ignored", "kvm-arm.mode": "ignored", "nopti": ours["nopti"],
+                    "rodata": "unknown"}  # fmt: skip
+    assert board["xmon"] == board["nopti"] == "ignored"
+    assert board["kvm-arm.mode"] == board["rodata"] == "unknown"
+
+
 def test_a_text_longer_than_any_line_is_refused(host: Path) -> None:
     assert lowlat("lint", "--root", host, "x" * (1 << 17)).refused()
 

@@ -7,12 +7,14 @@ entries."""
 
 import difflib
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import Optional
 
 from lowlat.base import resources
 from lowlat.catalogue.entry import Tunable
 from lowlat.kernel.release import Release
+from lowlat.model.machine import X86
 
 _TOLD = resources.texts("catalogue/never.ini")
 
@@ -20,14 +22,32 @@ NEVER = resources.unfolded(_TOLD["never"])
 ELSEWHERE = resources.unfolded(_TOLD["elsewhere"])
 ALIASES = resources.unfolded(_TOLD["aliases"])
 
+#: By architecture, the kernel's folder for it; without s390, whose boot code compares names by
+#: itself (arch/s390/boot/ipl_parm.c), which packaging/kernel-names does not see.
+_FOLDERS = {
+    **dict.fromkeys(X86, "x86"),
+    **dict.fromkeys(("ppc64", "ppc64le"), "powerpc"),
+    **dict.fromkeys(("armv6l", "armv7l", "armv8l"), "arm"),
+    "aarch64": "arm64",
+    "riscv64": "riscv",
+}
+
 #: From this similarity on, one of two names counts as a misspelling of the other.
 _ALIKE = 0.84
 
 
 @cache
-def kernel_names() -> frozenset[str]:
-    """The names, with "_" for "-"."""
-    return frozenset(line for line in _lines() if not line.startswith("#"))
+def kernel_names() -> Mapping[str, frozenset[str]]:
+    """The names, with "_" for "-", and the folders of the architectures that alone have them; none
+    stands for all."""
+    rows = (line.split() for line in _lines() if not line.startswith("#"))
+    return {name: frozenset(folders) for name, *folders in rows}
+
+
+def is_foreign(name: str, arch: Optional[str]) -> bool:
+    """Whether only kernels of other architectures (uname -m) than this one have a name."""
+    folders, own = kernel_names().get(name), _FOLDERS.get(arch or "")
+    return bool(folders) and own is not None and own not in (folders or ())
 
 
 def is_newer(release: Optional[str]) -> bool:
@@ -61,7 +81,7 @@ def nearest(name: str, preferred: frozenset[str]) -> Optional[str]:
     """The known name that a misspelt one probably means; None if no name is similar. A dotted
     name is compared with dotted ones only, and must share one part with the result."""
     dotted = "." in name
-    for names in (preferred, kernel_names()):
+    for names in (preferred, kernel_names().keys()):
         pool = [known for known in sorted(names) if ("." in known) == dotted]
         near = difflib.get_close_matches(name[:80], pool, n=1, cutoff=_ALIKE)
         if near and (not dotted or _half_alike(name, near[0])):

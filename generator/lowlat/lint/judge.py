@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.catalogue.names import is_foreign
 from lowlat.catalogue.words import RULES, WordVerdict
 from lowlat.kernel.line import ReadBy, Word
 from lowlat.lint.booted import LintedLine
@@ -16,6 +17,7 @@ from lowlat.lint.opinion import DELETE, TWICE, Opinion
 from lowlat.lint.reason import UNSET, by_entry, by_name, entry_of, said_of
 from lowlat.lint.redundancy import also_by, spare
 
+_FOREIGN = "kernels of this architecture do not have it"
 _SAME = "the boot comes to the same without it"
 
 #: By parameter, the evidence of the running kernel: a verdict and its proof.
@@ -70,6 +72,8 @@ def _judge(
 ) -> Opinion:
     if not line.taken(word):
         return not_taken(word, line)
+    if entry_of(word) is None and is_foreign(word.name, line.machine.arch):
+        return Opinion(WordVerdict.IGNORED, _FOREIGN, DELETE)
     rule = _by_rule(word, line)
     if word.at in harmful or (rule and rule.verdict.bad):
         return harmful.get(word.at) or rule or by_name(word, line)
