@@ -161,6 +161,9 @@ def test_a_missing_parameter(host: Path) -> None:
 
 def test_a_second_isolcpus(host: Path) -> None:
     (host / "proc/cmdline").write_text(LINE.strip() + " isolcpus=2\n")
+    said = "Housekeeping: nohz_full= must match isolcpus=\n"
+    said += 'Unknown kernel command line parameters "isolcpus=2", will be passed to user space.\n'
+    (host / "var/log/dmesg").write_text(f"{DMESG}{said}")
     row = rows(host, 0)["isolcpus"]
     assert row["state"] == "effective" and "isolcpus=2 is dropped" in row["evidence"]
 

@@ -297,17 +297,23 @@ def test_a_list_out_of_range_is_named(bench: MatrixBench) -> None:
 
 
 def test_faults_beside_each_other_are_named(bench: MatrixBench) -> None:
-    """A second isolcpus=, a parameter left out, and a mask widened after the boot."""
+    """A second isolcpus=, which the kernel drops, and a second irqaffinity=, which counts; a
+    parameter left out, and a mask widened after the boot."""
     booted = _fault(
         bench,
         KERNELS["6.12"],
-        lambda line: f"{line.replace(' skew_tick=1', '')} isolcpus=2",
+        lambda line: f"{line.replace(' skew_tick=1', '')} isolcpus=2 irqaffinity=1",
         "echo f >/sys/devices/virtual/workqueue/cpumask",
     )
     row = booted.row("isolcpus")
-    assert row["state"] == "not-applied"
-    assert "more than once" in row["evidence"]
+    assert row["state"] == "effective"
+    assert "isolcpus=2 is dropped" in row["evidence"]
     _told(booted, "a second isolcpus=", row)
+
+    row = booted.row("irqaffinity")
+    assert row["state"] == "not-applied"
+    assert "/proc/cmdline has irqaffinity=1 too" in row["evidence"]
+    _told(booted, "a second irqaffinity=", row)
 
     row = booted.row("skew_tick")
     assert row["state"] == "not-applied"

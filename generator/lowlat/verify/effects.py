@@ -47,7 +47,7 @@ class Effects:
         value = parameter.value
         held = self._by_file(value, sign)
         holds = held is not None and held.state is Standing.EFFECTIVE
-        for complaint in self._complaints(parameter.name, sign):
+        for complaint in self._complaints(parameter, sign):
             if not (holds and _EITHER in complaint):
                 return Judged(Standing.IGNORED, held.effective if held else None, complaint)
         if held is not None:
@@ -152,7 +152,7 @@ class Effects:
             why = f"{_GIVEN}; {sign.shows.value} would show it, but none can be seen"
         return Judged(Standing.UNVERIFIABLE, None, why)
 
-    def _complaints(self, parameter: str, sign: Evidence) -> Iterator[str]:
+    def _complaints(self, parameter: PlannedParameter, sign: Evidence) -> Iterator[str]:
         """The kernel's messages against it."""
         text = self._messages.text
         # The kernel also names parameters that its early code reads by itself.
@@ -160,10 +160,11 @@ class Effects:
         # First: a list that the kernel refuses is passed on as if it were unknown.
         for match in self._messages.said(sign.contradiction):
             yield f"kernel message: {match[0].strip()}"
-        if unknown and parameter in {cmdline.name_of(item) for item in unknown[1].split()}:
+        # Others of its name may be refused beside it.
+        if unknown and parameter.value in cmdline.values(unknown[1], parameter.name):
             yield f"kernel message: {unknown[0]}"
         for malformed in MALFORMED_PARAMETER.finditer(text):
-            if cmdline.name_of(malformed[1]) == parameter:
+            if cmdline.name_of(malformed[1]) == cmdline.name_of(parameter.name):
                 yield f"kernel message: {malformed[0]}"
 
     def _holds(self, sign: Evidence, said: str, value: str) -> bool:
