@@ -17,6 +17,7 @@ import pytest
 from lowlat.base.errors import LowlatError
 from lowlat.host.root import Root
 from lowlat.measure.follow import Occupant, Occupants, parse_line
+from lowlat.measure.remedies import Remedies, Thread
 from lowlat.model.cpuset import CpuSet
 from lowlat.verbs.top import table
 from support import procs, waits
@@ -37,17 +38,22 @@ def told(**more: Any) -> str:
 
 
 def test_a_line_names_who_and_the_remedy() -> None:
-    occupants = [Occupant(3, "kworker/3:1", 6_000_000, 44), Occupant(2, "elsewhere", 10**9, 45)]
+    occupants = [
+        Occupant(3, "kworker/3:1", 6_000_000, 44, Thread.BOUND),
+        Occupant(2, "elsewhere", 10**9, 45, Thread.USER),
+    ]
     second = parse_line(told(), occupants)
     (cpu,) = second.cpus
     assert (cpu.cpu, second.gaps_per_s(cpu), cpu.max_ns) == (3, 10.0, 90)
     found = second.interrupters(cpu)
-    assert [(one.kind, one.name, one.per_s, one.us_per_s, one.remedy) for one in found] == [
-        ("thread", "kworker/3:1", None, 3000.0, "workqueue.unbound_cpus"),
+    told_of = [(one.kind, one.name, one.per_s, one.us_per_s) for one in found]
+    remedies = [one.remedy(Remedies()) for one in found]
+    assert [(*one, remedy) for one, remedy in zip(told_of, remedies)] == [
+        ("thread", "kworker/3:1", None, 3000.0, ""),
         ("irq", "local_timer", 250.0, None, "nohz_full"),
         ("softirq", "TIMER", 20.0, None, "nohz_full"),
         ("ipi", "IPI function call", 2.0, None, ""),
-        ("irq", "irq 36 virtio1-req.0", 1.0, None, "irq.smp_affinity"),
+        ("irq", "irq 36 virtio1-req.0", 1.0, None, "isolcpus"),
     ]  # fmt: skip
 
 
@@ -58,14 +64,16 @@ def test_the_table_ranks_by_time_and_recommends_what_can_be_had(
     ending = {"cpu": 3, "gaps": 1, "noise_ns": 3, "noise_ppm": 1.2e6, "max_ns": 9, "switches": 0}
     whole = parse_line(told(cpus=[{**ending, "interrupts": {}, "softirqs": {}}]), [])
     # A gap that began in the second before counts here too.
-    assert " 1000000.0 " in table(whole, 8, frozenset())
-    second = parse_line(told(), [Occupant(3, "a-thread-of-a-long-name", 6_000_000, 44)])
-    title, head, *rows = table(second, 8, frozenset({"nohz_full"})).splitlines()
+    assert " 1000000.0 " in table(whole, 8, Remedies())
+    second = parse_line(
+        told(), [Occupant(3, "a-thread-of-a-long-name", 6_000_000, 44, Thread.USER)]
+    )
+    title, head, *rows = table(second, 8, Remedies(frozenset({"nohz_full"}))).splitlines()
     assert head.split()[-3:] == ["us/s", "times/s", "remedy"]
     assert "thread 44: a-t" in rows[0] and "3000" in rows[0].split()
     assert {"~1250", "250"} <= set(rows[1].split())
     assert not any("nohz_full" in row for row in rows)
-    assert "nohz_full" in table(second, 8, frozenset())
+    assert "nohz_full" in table(second, 8, Remedies())
     assert max(map(len, (title, head, *rows))) <= 80
 
 
@@ -94,8 +102,10 @@ def test_threads_are_seen_by_what_they_ran_between_two_looks(tmp_path: Path) -> 
     task(12, 1, 9000)
     task(13, 1, 30)  # is new
     assert seen.look() == (
-        Occupant(1, "a) b", 4000, 11), Occupant(1, "a) b", 500, 10), Occupant(1, "a) b", 30, 13),
-    )  # fmt: skip
+        Occupant(1, "a) b", 4000, 11, Thread.USER),
+        Occupant(1, "a) b", 500, 10, Thread.USER),
+        Occupant(1, "a) b", 30, 13, Thread.USER),
+    )
     assert seen.look() == ()
 
 

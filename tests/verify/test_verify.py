@@ -18,6 +18,7 @@ import pytest
 from lowlat import cli
 from lowlat.host.archive import Recorder
 from lowlat.host.root import Root
+from lowlat.host.tasks import parse
 from lowlat.plan import store
 from lowlat.verify import evidence
 from lowlat.verify.verdict import verify
@@ -491,7 +492,7 @@ def test_why_a_tick_runs_is_read_not_guessed(host: Path, stops: str, words: str)
 
 
 _QUIET: list[float] = [250, 0.1, 0.1, 0.1]
-_DISK = "IR-PCI-MSIX-0000:01:00.0    1-edge      nvme0q1"
+_DISK = "IR-PCI-MSIX-0000:01:00.0    1-edge      eth0-rx-1"
 
 
 def unexpected_interrupts(root: Path, status: int) -> list[dict[str, Any]]:
@@ -506,7 +507,7 @@ def test_whatever_interrupts_an_isolated_cpu_is_a_finding(host: Path) -> None:
     count(host, _QUIET, _30=(_DISK, [9, 0, 5000, 0]), CAL=calls)
     disk, *call = unexpected_interrupts(host, 1)
     assert (disk["name"], disk["where"]) == ("irq.smp_affinity", "/proc/interrupts CPU 2")
-    assert disk["effective"] == "irq 30 nvme0q1 5000.0 per second"
+    assert disk["effective"] == "irq 30 eth0-rx-1 5000.0 per second"
     assert disk["state"] == "ignored-by-kernel"
     assert "irq.smp_affinity is effective, and yet it comes" in disk["evidence"]
     few, many = sorted(call, key=lambda row: row["where"], reverse=True)
@@ -514,7 +515,7 @@ def test_whatever_interrupts_an_isolated_cpu_is_a_finding(host: Path) -> None:
     assert few["effective"] == "IPI function call 3.0 per second"
     assert (many["name"], many["state"]) == ("interrupts", "no-setting")
     assert few["state"] == "no-setting"
-    assert "nvme0q1 5000.0" in lowlat("verify", "--root", host).out
+    assert "eth0-rx-1 5000.0" in lowlat("verify", "--root", host).out
 
 
 def test_a_row_is_told_from_two_events_on_and_blames_a_setting_from_three(host: Path) -> None:
@@ -531,7 +532,7 @@ def test_a_row_is_told_from_two_events_on_and_blames_a_setting_from_three(host: 
         **{("2", "unverifiable"): 2, ("2", "no-setting"): 3},
         **{("3", "ignored-by-kernel"): 1, ("3", "no-setting"): 4},
     }
-    two = next(row for row in unexpected_interrupts(host, 1) if "nvme0q1 0.2" in row["evidence"])
+    two = next(row for row in unexpected_interrupts(host, 1) if "eth0-rx-1 0.2" in row["evidence"])
     assert "too few to tell whether irq.smp_affinity fails" in two["evidence"]
     del rows["_30"]
     count(host, [250, 0.1, 0.4, 5], **rows)
@@ -611,8 +612,11 @@ def test_a_task_on_an_isolated_cpu_is_named_with_what_mends_it(started: Path) ->
     (row,) = unexpected_tasks(started, 1)
     assert (row["name"], row["state"], row["where"]) == ("isolcpus", "not-applied", "/proc/70")
     assert row["effective"] == "busy (70) on CPU 2"
-    assert "isolcpus should keep it away and is effective" in row["evidence"]
-    assert "mend: taskset -a -p -c 0 70" in row["evidence"]
+    assert (
+        "isolcpus is in effect and does not bind a task whose own mask has these CPUs"
+        in row["evidence"]
+    )
+    assert "mend: taskset -a -p -c 0 70; this lasts until the task ends" in row["evidence"]
 
 
 @pytest.mark.parametrize(
@@ -634,6 +638,46 @@ def test_the_manager_of_an_unexpected_task_is_named(started: Path, group: str, m
     write_tree(started, {"proc/70/cgroup": f"0::{group}\n"})
     (row,) = unexpected_tasks(started, 1)
     assert row["by"] == group.rpartition("/")[2] and mend in row["evidence"]
+
+
+def test_each_mend_can_be_done_on_the_machine(host: Path) -> None:
+    """The task or the unit is there, the kernel lets the thread move, the mask can be written."""
+    listed = (
+        "40 40 bound other 2 2 {0} 0 - kworker/2:1",
+        "41 41 bound other 1 1 {0} 0 - sugov:1",
+        "42 42 kernel other 1 0-3 {0} 0 - jbd2/sda1-8",
+        "43 43 kernel fifo:50 1 0-3 {0} 0 - irq/30-eth0",
+        "44 44 kernel fifo:50 2 0-3 {0} 0 - irq/44-mpi3mr0",
+        "70 70 user other 3 0-3 {0} 0 ptp.service ptp4l",
+        "71 71 user other 3 0-3 {0} 0 cri-containerd-1f2e.scope exporter",
+        "72 72 user other 3 0-3 {0} 0 - loose",
+    )
+    queue = ("IR-PCI-MSIX-0000:02:00.0 4-edge mpi3mr0", [0.0, 0.0, 80.0, 0.0])
+    ran = [_tasks(*(line.format(runs) for line in listed)) for runs in (0, 90)]
+    count(host, _QUIET, tasks=(ran[0], ran[1]), _30=(_DISK, [9, 0, 50, 0]), _44=queue)
+    for line in listed:
+        pid, _, kind, *_, comm = line.split()
+        flags = {"kernel": True, "bound": kind == "bound"} if kind != "user" else {"kernel": False}
+        write_tree(host, thread(int(pid), comm, "f", **flags))
+    rows = f"  30: 0 0 0 0 {_DISK}\n  44: 0 0 0 0 {queue[0]}\n"
+    write_tree(host, {"proc/interrupts": INTERRUPTS + rows})
+    write_tree(host, {"proc/irq/44/smp_affinity": "f\n", "proc/irq/30/smp_affinity": "f\n"})
+    (host / "proc/irq/44/smp_affinity").chmod(0o444)
+    told = [row["evidence"] for row in unexpected_tasks(host, 1) + unexpected_interrupts(host, 1)]
+    mends = [text.partition("mend: ")[2].partition(";")[0] for text in told]
+    for argv in (mend.split() for mend in mends if mend):
+        if argv[0] == "echo":
+            file = host / argv[2].removeprefix(">/")
+            assert file.stat().st_mode & 0o200 and int(argv[1], 16) == 1
+        elif argv[0] == "taskset":
+            task = parse((host / f"proc/{argv[-1]}/stat").read_text())
+            assert task is not None and not task.bound and argv[1:-1] == ["-a", "-p", "-c", "0"]
+        else:
+            assert argv == ["systemctl", "set-property", "ptp.service", "AllowedCPUs=0"]
+    assert sorted(mend.split()[0] for mend in mends if mend) == [
+        *("echo", "echo", "systemctl", "taskset", "taskset", "taskset")
+    ], told
+    assert not [text for text in told if "should" in text and " is effective" in text]
 
 
 def test_a_task_that_may_come_cannot_be_told(started: Path) -> None:
@@ -667,7 +711,8 @@ def test_who_ran_on_an_isolated_cpu_is_told_with_how_much(host: Path) -> None:
     assert daemon["effective"] == "ptp4l (70, fifo:50) on CPU 3, 2.0 runs a second, 20.0 %"
     assert daemon["by"] == "ptp.service"
     assert thread["effective"] == "ksoftirqd/2 (40) on CPU 2, 40.0 runs a second, 9.0 %"
-    assert (thread["name"], thread["state"]) == ("kthread.affinity", "not-applied")
+    assert thread["state"] == "no-setting"
+    assert "the kernel binds it to CPU 2" in thread["evidence"]
 
 
 def test_an_idle_cpu_proves_nothing(host: Path) -> None:

@@ -77,7 +77,7 @@ ENTRIES = (
     ),
     Tunable(
         name="tsc",
-        silences=("softirq: TIMER (*clocksource_watchdog*",),
+        silences={"softirq: TIMER (*clocksource_watchdog*": "kernel/time/clocksource.c"},
         why="stops the clocksource watchdog, a timer that moves on to the next CPU twice a second "
         "and also runs on isolated CPUs",
         source=f"{PARAMETERS} tsc=; arch/x86/kernel/tsc.c; kernel/time/clocksource.c",

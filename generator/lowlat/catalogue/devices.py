@@ -90,7 +90,7 @@ ENTRIES = (
     ),
     Tunable(
         name="net.rps_cpus",
-        silences=("ipi: * (rps_trigger_softirq)*",),
+        silences={"ipi: * (rps_trigger_softirq)*": "net/core/dev.c net_rps_send_ipi()"},
         why="takes the isolated CPUs out of receive packet steering, which interrupts them for "
         "packets that arrived on other CPUs",
         source="networking/scaling.rst; net/core/net-sysfs.c",

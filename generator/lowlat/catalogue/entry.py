@@ -23,6 +23,10 @@ NOWHERE: Mapping[str, object] = MappingProxyType({})
 
 PARAMETERS = "admin-guide/kernel-parameters.txt"
 
+#: The causes that stand for a thread by its kind, where its name tells nothing: a task that was not
+#: placed there by its mask, and a thread of the kernel that the kernel lets move.
+USER_TASK, UNBOUND_THREAD = "thread: of a user", "thread: of the kernel"
+
 
 class Risk(Enum):
     """The price of a tunable. The default profile has no tunable that hides faults, weakens
@@ -234,7 +238,8 @@ class Tunable:
     sets this entry natively, with the same value on every machine. Single files of a ``tolerant``
     entry may fail. ``cgroup`` is the control group (v2) or resctrl group of the rows: it is made
     before they are written, and removed with them. ``silences`` are patterns (fnmatch) of the
-    causes of noise that the entry removes, "class: cause" as in a run.
+    causes of noise that the entry removes, "class: cause" as in a run, each with the place in the
+    kernel's sources that shows it; none matches a whole class.
     """
 
     name: str
@@ -263,7 +268,7 @@ class Tunable:
     refuses: Callable[[Target, Optional[str]], Optional[str]] = lambda target, given: None
     remark: Callable[[Target, str], str] = lambda target, given: ""
     example: str = ""
-    silences: tuple[str, ...] = ()
+    silences: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def faults(self) -> tuple[str, ...]:

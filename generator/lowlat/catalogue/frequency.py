@@ -65,6 +65,10 @@ ENTRIES = (
     ),
     Tunable(
         name="scaling_governor",
+        silences={
+            "thread: sugov:[0-9]*": "kernel/sched/cpufreq_schedutil.c sugov_kthread_create()",
+            "thread: kworker/* (*dbs_work_handler*": "drivers/cpufreq/cpufreq_governor.c",
+        },
         why="holds the isolated CPUs at their highest frequency",
         source="admin-guide/pm/cpufreq.rst",
         rows=(Value(f"{_CPU}/cpu{{cpu}}/cpufreq/scaling_governor", "performance"),),

@@ -17,15 +17,12 @@ _THREADED = Need(
 ENTRIES = (
     Tunable(
         name="irq.smp_affinity",
-        silences=(
-            "irq: irq *",
-            "thread: irq/*",
-            "softirq: NET_*",
-            "softirq: BLOCK*",
-            "softirq: TASKLET*",
-            "softirq: HI",
-            "softirq: tasklet*",
-        ),
+        silences={
+            "irq: irq [0-9]*": "kernel/irq/proc.c write_irq_affinity()",
+            "thread: irq/[0-9]*": "kernel/irq/manage.c irq_thread_check_affinity()",
+            "softirq: NET_RX": "net/core/dev.c __napi_schedule(): where the interrupt came",
+            "softirq: BLOCK": "block/blk-mq.c blk_mq_complete_request_remote()",
+        },
         why="moves existing interrupts to the housekeeping CPUs",
         source="core-api/irq/irq-affinity.rst; kernel/irq/proc.c",
         rows=(Value("/proc/irq/[0-9]*/smp_affinity", "{housekeeping}"),),

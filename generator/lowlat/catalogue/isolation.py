@@ -6,6 +6,7 @@ from typing import Optional
 
 from lowlat.catalogue.entry import (
     PARAMETERS,
+    USER_TASK,
     Evidence,
     EvidenceKind,
     Need,
@@ -18,6 +19,7 @@ from lowlat.catalogue.needs import ISOLATION, built_in, config
 from lowlat.kernel.cpus import takes_nosmt
 
 _ISOLATION = "kernel/sched/isolation.c"
+_TICK = "kernel/time/tick-sched.c tick_nohz_full_update_tick()"
 
 #: Architectures whose kernels cannot be built to stop the tick (NO_HZ_FULL in kernel/time/Kconfig).
 _TICKING = re.compile(r"i[3-6]86|ia64|s390x?|alpha|m68k|sh4|parisc(64)?|ppc|sparc")
@@ -87,12 +89,13 @@ def _all_is_unread(target: Target, given: Optional[str]) -> Optional[str]:
 ENTRIES = (
     Tunable(
         name="isolcpus",
-        silences=(
-            "thread: *",
-            "ipi: IPI reschedul* from *",
-            "ipi: IPI reschedul*",
-            "irq: * (hrtimer_wakeup*",
-        ),
+        silences={
+            USER_TASK: f"{_ISOLATION}; kernel/sched/topology.c",
+            "irq: * (*hrtimer_wakeup*": "kernel/time/hrtimer.c: the timer of a task slept here",
+            "irq: irq * nvme*q[1-9]*": "drivers/nvme/host/pci.c nvme_setup_irqs(): managed",
+            "irq: irq * virtio*-req.*": "drivers/block/virtio_blk.c init_vq(): managed",
+            "softirq: SCHED": "kernel/sched/fair.c sched_balance_trigger(), on_null_domain()",
+        },
         why="takes the isolated CPUs out of load balancing and wake-up placement, and keeps "
         "managed interrupts and unbound workqueues off them; if cpuset.partition is set too, "
         "isolcpus only covers managed interrupts",
@@ -118,13 +121,15 @@ ENTRIES = (
     ),
     Tunable(
         name="nohz_full",
-        silences=(
-            "irq: local_timer*",
-            "irq: irq * arch_timer*",
-            "softirq: TIMER*",
-            "softirq: SCHED*",
-            "softirq: HRTIMER*",
-        ),
+        silences={
+            "irq: * (*tick_sched_timer*": _TICK,
+            "irq: * (*tick_nohz_*handler*": _TICK,
+            # Rows of /proc/interrupts have no function: the tick's devices.
+            "irq: local_timer": _TICK,
+            "irq: hyperv_stimer0": f"{_TICK}; drivers/clocksource/hyperv_timer.c",
+            "irq: irq * arch_timer": f"{_TICK}; drivers/clocksource/arm_arch_timer.c",
+            "softirq: TIMER": "kernel/time/timer.c run_local_timers(), called by the tick",
+        },
         why="stops the scheduler tick while a CPU runs a single task, and moves timers, RCU "
         "callbacks, lockup watchdogs and, before 7.0, kernel threads to the housekeeping CPUs",
         source=f"timers/no_hz.rst; {_ISOLATION}",
@@ -146,7 +151,10 @@ ENTRIES = (
     ),
     Tunable(
         name="rcu_nocbs",
-        silences=("softirq: RCU*", "thread: rcuc/*", "thread: rcuo*"),
+        silences={
+            "softirq: RCU": "kernel/rcu/tree_nocb.h rcu_nocb_try_bypass()",
+            "thread: rcuc/*": "kernel/rcu/tree.c rcu_cpu_kthread()",
+        },
         why="runs RCU callbacks of the listed CPUs in kernel threads instead of in softirqs, which "
         "interrupt the tasks on these CPUs",
         source=f"{PARAMETERS} rcu_nocbs; kernel/rcu/tree_nocb.h",

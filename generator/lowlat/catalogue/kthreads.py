@@ -3,7 +3,7 @@
 
 from typing import Optional
 
-from lowlat.catalogue.entry import Risk, Target, Tunable, Value, ValueFormat
+from lowlat.catalogue.entry import UNBOUND_THREAD, Risk, Target, Tunable, Value, ValueFormat
 from lowlat.catalogue.needs import ISOLATION, REALTIME
 from lowlat.kernel import facts
 
@@ -33,7 +33,15 @@ def _kept_away(target: Target) -> Optional[str]:
 ENTRIES = (
     Tunable(
         name="kthread.affinity",
-        silences=("thread: ksoftirqd/*", "thread: rcu_*", "thread: kauditd*", "thread: kswapd*"),
+        silences={
+            UNBOUND_THREAD: "kernel/sched/core.c sched_setaffinity()",
+            "thread: rcu_preempt": "kernel/rcu/tree.c rcu_spawn_gp_kthread()",
+            "thread: rcu_sched": "kernel/rcu/tree.c rcu_spawn_gp_kthread()",
+            "thread: rcu_tasks_*kthread": "kernel/rcu/tasks.h rcu_spawn_tasks_kthread_generic()",
+            "thread: rcuo[gps]/*": "kernel/rcu/tree_nocb.h rcu_spawn_cpu_nocb_kthread()",
+            "thread: kauditd": "kernel/audit.c audit_init()",
+            "thread: kswapd[0-9]*": "mm/vmscan.c kswapd_run()",
+        },
         why="moves unbound kernel threads to the housekeeping CPUs",
         source="admin-guide/kernel-per-CPU-kthreads.rst; kernel/kthread.c",
         evidence="Cpus_allowed in /proc/PID/status lies within the housekeeping CPUs",

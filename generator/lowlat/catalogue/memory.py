@@ -39,7 +39,10 @@ def _stat_skips(target: Target) -> Optional[str]:
 ENTRIES = (
     Tunable(
         name="vm.stat_interval",
-        silences=("thread: kworker/* (*vmstat_update*", "thread: kworker/* (*vmstat_shepherd*"),
+        silences={
+            "thread: kworker/* (*vmstat_update*": "mm/vmstat.c vmstat_update()",
+            "thread: kworker/* (*vmstat_shepherd*": "mm/vmstat.c vmstat_shepherd()",
+        },
         why="folds the per-CPU memory statistics every two minutes instead of every second",
         source="admin-guide/sysctl/vm.rst stat_interval; mm/vmstat.c",
         rows=(Value("/proc/sys/vm/stat_interval", "120"),),
@@ -49,7 +52,7 @@ ENTRIES = (
     ),
     Tunable(
         name="vm.compaction_proactiveness",
-        silences=("thread: kcompactd*",),
+        silences={"thread: kcompactd[0-9]*": "mm/compaction.c kcompactd()"},
         why="stops background compaction, which moves pages and interrupts every CPU that maps "
         "them",
         source="admin-guide/sysctl/vm.rst compaction_proactiveness",
@@ -153,7 +156,7 @@ ENTRIES = (
     ),
     Tunable(
         name="khugepaged.defrag",
-        silences=("thread: khugepaged*",),
+        silences={"thread: khugepaged": "mm/khugepaged.c khugepaged_defrag()"},
         why="keeps khugepaged from compacting memory, which moves pages and interrupts every CPU "
         "that maps them",
         source="admin-guide/mm/transhuge.rst",
@@ -165,7 +168,7 @@ ENTRIES = (
     ),
     Tunable(
         name="ksm.run",
-        silences=("thread: ksmd*",),
+        silences={"thread: ksmd": "mm/ksm.c ksmd_should_run()"},
         why="stops kernel samepage merging, which scans memory, write-protects pages and makes "
         "writers fault",
         source="admin-guide/mm/ksm.rst; TuneD's realtime-virtual-host profile",

@@ -9,10 +9,13 @@ _FOLDER = "/sys/module/rcutree/parameters"
 ENTRIES = (
     Tunable(
         name="rcupdate.rcu_normal_after_boot",
-        silences=(
-            "ipi: * (*rcu_exp_handler*",
-            "thread: kworker/* (*wait_rcu_exp_gp*",
-            "thread: kworker/* (*sync_rcu_exp*",
+        silences=dict.fromkeys(
+            (
+                "ipi: * (*rcu_exp_handler*",
+                "thread: kworker/* (*wait_rcu_exp_gp*",
+                "thread: kworker/* (*sync_rcu_exp*",
+            ),
+            "kernel/rcu/tree_exp.h synchronize_rcu_expedited()",
         ),
         why="turns expedited RCU grace periods, which interrupt every busy CPU, into normal ones "
         "once the system is up",

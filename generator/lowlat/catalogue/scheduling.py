@@ -29,10 +29,9 @@ from lowlat.model.machine import Kernel
 FAIR_SERVER = "/sys/kernel/debug/sched/fair_server"
 
 #: The causes of the fair server's interrupts on isolated CPUs.
-_BY_SERVER = (
-    "irq: * (*dl_task_timer*",
-    "ipi: * from *dl_task_timer*",
-    "ipi: * from start_dl_timer*",
+_BY_SERVER = dict.fromkeys(
+    ("irq: * (*dl_task_timer*", "ipi: * from *dl_task_timer*", "ipi: * from start_dl_timer*"),
+    "kernel/sched/deadline.c dl_server_start()",
 )
 _SERVED = (
     ISOLATION,
@@ -125,7 +124,10 @@ ENTRIES = (
     ),
     Tunable(
         name="psi",
-        silences=("thread: psimon*", "thread: kworker/* (*psi_avgs_work*"),
+        silences={
+            "thread: psimon*": "kernel/sched/psi.c psi_trigger_create()",
+            "thread: kworker/* (*psi_avgs_work*": "kernel/sched/psi.c psi_avgs_work()",
+        },
         why="switches off pressure stall accounting (PSI), which does work at every sleep and "
         "wake-up and averages every two seconds",
         source=f"{PARAMETERS} psi=; accounting/psi.rst",
@@ -169,7 +171,10 @@ ENTRIES = (
     ),
     Tunable(
         name="kernel.sched_rt_runtime_us",
-        silences=("thread: idle",),
+        silences={
+            "thread: idle": "kernel/sched/rt.c sched_rt_runtime_exceeded()",
+            "irq: * (*sched_rt_period_timer*": "kernel/sched/rt.c start_rt_bandwidth()",
+        },
         why="lets real-time tasks run without a pause: before Linux 6.12 they lose 50 ms of every "
         "second by default; from 6.12 on, the deadline server (fair_server) takes this time",
         source="scheduler/sched-rt-group.rst; kernel/sched/rt.c",

@@ -82,7 +82,7 @@ ENTRIES = (
     ),
     Tunable(
         name="kvm.nx_huge_pages_recovery_ratio",
-        silences=("thread: kvm-nx-lpage-re*",),
+        silences={"thread: kvm-nx-lpage-re*": "arch/x86/kvm/mmu/mmu.c kvm_nx_huge_page_recovery_*"},
         why="stops the per-guest thread that recovers split huge pages about once an hour, which "
         "makes every CPU of the guest exit",
         source=f"{PARAMETERS} kvm.nx_huge_pages_recovery_ratio; arch/x86/kvm/mmu/mmu.c",

@@ -43,11 +43,10 @@ _SPLIT_LOCKS = Need(
 ENTRIES = (
     Tunable(
         name="kernel.watchdog_cpumask",
-        silences=(
-            "irq: * (*watchdog_timer_fn*",
-            "thread: migration/* (*softlockup_fn*",
-            "thread: watchdog/*",
-        ),
+        silences={
+            "irq: * (*watchdog_timer_fn*": "kernel/watchdog.c watchdog_enable()",
+            "thread: migration/* (*softlockup_fn*": "kernel/watchdog.c watchdog_timer_fn()",
+        },
         why="keeps the lockup watchdog's timer (every four seconds) off the isolated CPUs",
         source="admin-guide/sysctl/kernel.rst watchdog_cpumask; kernel/watchdog.c",
         rows=(Value("/proc/sys/kernel/watchdog_cpumask", "{housekeeping}"),),
@@ -86,7 +85,7 @@ ENTRIES = (
     ),
     Tunable(
         name="kernel.nmi_watchdog",
-        silences=("nmi: *",),
+        silences={"nmi: perf_event_nmi_handler": "kernel/watchdog_perf.c"},
         why="switches off the hard lockup detector, which raises a rare non-maskable interrupt and "
         "occupies a performance counter on every CPU",
         source="admin-guide/sysctl/kernel.rst nmi_watchdog; kernel/watchdog.c",
@@ -113,7 +112,10 @@ ENTRIES = (
     ),
     Tunable(
         name="machinecheck.check_interval",
-        silences=("softirq: TIMER (*mce_timer_fn*", "irq: MCP"),
+        silences={
+            "softirq: TIMER (*mce_timer_fn*": "arch/x86/kernel/cpu/mce/core.c mce_start_timer()",
+            "irq: MCP": "arch/x86/kernel/cpu/mce/core.c machine_check_poll()",
+        },
         why="stops the per-CPU timer that polls for corrected errors every five minutes; "
         "interrupts for such errors stay on",
         source="ABI/testing/sysfs-mce; arch/x86/kernel/cpu/mce/core.c",

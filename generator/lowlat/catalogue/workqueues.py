@@ -41,7 +41,6 @@ def _efficient_already(target: Target) -> Optional[str]:
 ENTRIES = (
     Tunable(
         name="workqueue.unbound_cpus",
-        silences=("thread: kworker/[0-9]*",),
         why="keeps unbound kernel work off the isolated CPUs from the start",
         source=f"{PARAMETERS} workqueue.unbound_cpus; kernel/workqueue.c",
         value="{housekeeping}",
@@ -60,6 +59,13 @@ ENTRIES = (
     ),
     Tunable(
         name="workqueue.power_efficient",
+        silences={
+            "thread: kworker/* (*gc_worker*": "net/netfilter/nf_conntrack_core.c",
+            "thread: kworker/* (*neigh_periodic_work*": "net/core/neighbour.c",
+            "thread: kworker/* (*check_lifetime*": "net/ipv4/devinet.c",
+            "thread: kworker/* (*phy_state_machine*": "drivers/net/phy/phy.c",
+            "thread: kworker/* (*disk_events_workfn*": "block/disk-events.c",
+        },
         why="makes workqueues unbound if they are per CPU only for cache locality "
         "(WQ_POWER_EFFICIENT): like all unbound work, their work then stays off the isolated CPUs",
         source=f"{PARAMETERS} workqueue.power_efficient; kernel/workqueue.c",
@@ -75,7 +81,7 @@ ENTRIES = (
     ),
     Tunable(
         name="workqueue.cpumask",
-        silences=("thread: kworker/u*",),
+        silences={"thread: kworker/u*": "kernel/workqueue.c workqueue_set_unbound_cpumask()"},
         why="keeps unbound kernel work off the isolated CPUs",
         source="core-api/workqueue.rst; kernel/workqueue.c",
         rows=(Value(_MASK, "{housekeeping}"),),
@@ -86,7 +92,7 @@ ENTRIES = (
     ),
     Tunable(
         name="workqueue.writeback.cpumask",
-        silences=("thread: kworker/* (wb_workfn*",),
+        silences={"thread: kworker/u* (*wb_workfn*": "mm/backing-dev.c bdi_wq, fs/fs-writeback.c"},
         why="keeps the writeback of dirty pages off the isolated CPUs",
         source="core-api/workqueue.rst; mm/backing-dev.c",
         rows=(Value(_WRITEBACK, "{housekeeping}"),),

@@ -10,10 +10,11 @@ from typing import Optional
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import decode
-from lowlat.catalogue import remedy
 from lowlat.host import tasks
 from lowlat.host.root import Root
+from lowlat.host.tasks import Task
 from lowlat.measure.causes.context import PARTS, row_name
+from lowlat.measure.remedies import Remedies, Thread
 from lowlat.model.cpuset import CpuSet
 
 
@@ -26,6 +27,7 @@ class Occupant:
     name: str
     ran_ns: int
     task: int
+    thread: Thread
 
 
 class Occupants:
@@ -35,21 +37,22 @@ class Occupants:
         self._root = root
         self._cpus = cpus
         self._besides = str(besides)
-        self._before = {task: ran for task, _, _, ran in self._tasks()}
+        self._before = {task.pid: ran for task, ran in self._tasks()}
 
     def look(self) -> tuple[Occupant, ...]:
         """The threads that ran since the previous look, the longest first."""
         before, self._before = self._before, {}
         occupants = []
-        for task, cpu, name, ran in self._tasks():
-            self._before[task] = ran
+        for task, ran in self._tasks():
+            self._before[task.pid] = ran
             # A new thread is counted from its start.
-            grown = ran - before.get(task, 0)
-            if grown > 0 and cpu in self._cpus:
-                occupants.append(Occupant(cpu, name, grown, int(task)))
+            grown = ran - before.get(task.pid, 0)
+            if grown > 0 and task.cpu in self._cpus:
+                kind = Thread.of(kernel=task.kernel, bound=task.bound)
+                occupants.append(Occupant(task.cpu, task.comm, grown, task.pid, kind))
         return tuple(sorted(occupants, key=lambda one: -one.ran_ns))
 
-    def _tasks(self) -> Iterator[tuple[str, int, str, int]]:
+    def _tasks(self) -> Iterator[tuple[Task, int]]:
         for pid in self._root.names("/proc"):
             if not pid.isdigit() or pid == self._besides:
                 continue
@@ -57,7 +60,7 @@ class Occupants:
                 folder = f"/proc/{pid}/task/{task}"
                 status = tasks.read(self._root, folder)
                 if status is not None:
-                    yield task, status.cpu, status.comm, tasks.ran(self._root, folder)[0]
+                    yield status, tasks.ran(self._root, folder)[0]
 
 
 SCHEMA = "lowlat.follow/1"
@@ -76,10 +79,13 @@ class Interrupter:
     per_s: Optional[float]
     us_per_s: Optional[float]
     task: Optional[int] = None
+    thread: Optional[Thread] = None
 
-    @property
-    def remedy(self) -> str:
-        return remedy(f"{self.kind}: {self.name}") or ""
+    def remedy(self, remedies: Remedies) -> str:
+        """The setting that removes it; "" if none does."""
+        if self.thread is not None:
+            return remedies.of_thread(self.name, self.thread) or ""
+        return remedies.of(self.kind, self.name) or ""
 
     @property
     def weight(self) -> float:
@@ -132,7 +138,7 @@ class Second:
     def _thread(self, one: Occupant) -> Interrupter:
         # A thread from another CPU may have run for longer than the interval.
         us_per_s = min(one.ran_ns / 1000 / self.interval_s, 1e6)
-        return Interrupter("thread", one.name, None, us_per_s, one.task)
+        return Interrupter("thread", one.name, None, us_per_s, one.task, one.thread)
 
 
 def parse_line(text: str, occupants: Iterable[Occupant] = ()) -> Second:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from time import monotonic
-from typing import Optional
+from typing import Callable, Optional
 
 from lowlat.base import files, process, trust
 from lowlat.base.errors import LowlatError, Refused, Unmet
@@ -21,6 +21,7 @@ from lowlat.host.cpu_idle import busy_shares, idle_ticks
 from lowlat.host.root import Root
 from lowlat.measure.child import execute, find_harness, private_folder
 from lowlat.measure.options import MeasureOptions, gaps_file
+from lowlat.measure.remedies import Remedies
 from lowlat.measure.tools import results
 
 _LABEL = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -59,10 +60,14 @@ def check(options: MeasureOptions, *, here: bool = True) -> None:
 
 
 def measure(
-    options: MeasureOptions, *, quiet: bool = False, harness: Optional[str] = None
+    options: MeasureOptions,
+    *,
+    quiet: bool = False,
+    harness: Optional[str] = None,
+    remedies: Callable[[], Remedies] = Remedies,
 ) -> Measured:
     """Run the harness and keep its result, also a partial one; ``quiet`` prints no progress. The
-    ``harness`` is that of find_harness().
+    ``harness`` is that of find_harness(); ``remedies`` tells the remedies of this host.
 
     Raises Refused if nothing was measured because of the input, LowlatError if the harness failed;
     no file is left behind then. Raises Unmet if the file cannot be written; the result is on
@@ -96,7 +101,7 @@ def measure(
         document = _document(finished)
         if folder is not None:
             gaps = gaps_file(folder) if options.events is None else Path(options.events)
-            ended = _explain(document, folder, gaps)
+            ended = _explain(document, folder, gaps, remedies)
     document["host"] = {**options.host, "busy": busy}
     results.add(document)
     _keep(str(path), json.dumps(document, indent=2))
@@ -112,13 +117,15 @@ def _keep(out: str, text: str) -> None:
         raise Unmet(f"{error.message}: the run is on standard output") from error
 
 
-def _explain(document: dict[str, object], folder: Path, gaps: Path) -> int:
+def _explain(
+    document: dict[str, object], folder: Path, gaps: Path, remedies: Callable[[], Remedies]
+) -> int:
     """Join the gaps with their causes; returns the exit status of an interrupt, else 0."""
     try:
         # Imported late: `--no-causes` needs none of it.
         from lowlat.measure.causes.attribution import attach
 
-        attach(document, folder, gaps)
+        attach(document, folder, gaps, remedies())
     except KeyboardInterrupt:
         notes = ["interrupted before all gaps were joined with their causes"]
         document["attribution"] = {"observer": "none", "notes": notes}

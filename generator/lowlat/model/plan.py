@@ -151,6 +151,10 @@ class Plan:
         """The isolated CPUs in the order in which threads get them."""
         return tuple(self.isolated) if self.cpus.preferred is None else self.cpus.preferred
 
+    def why_skipped(self, name: str) -> str:
+        """Why the plan leaves a setting out; "" if it does not."""
+        return next((one.why for one in self.skipped if one.name == name), "")
+
     def cpus_of(self, name: str) -> CpuSet:
         """The CPUs of a side or a named set. Raises Refused if there is no such set."""
         known = dict(zip(ROLES, (self.isolated, self.housekeeping)), **(self.cpus.sets or {}))

@@ -12,6 +12,7 @@ from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
 from lowlat.base.typed_json import decode_fields
 from lowlat.measure.options import MeasureOptions, wakeups
+from lowlat.measure.remedies import Remedies
 from lowlat.measure.runner import SIGNALLED, Measured, ending, measure
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.run import HostFacts
@@ -40,7 +41,7 @@ def main(args: MeasureArguments, host: Optional[Mapping[str, object]] = None) ->
         wanted = replace(wanted, load_cpus=_siblings(wanted.cpus or "", host))
     for options in wanted.set_ups():
         try:
-            measured = measure(options, quiet=args.json)
+            measured = measure(options, quiet=args.json, remedies=_remedies)
         except Unmet as error:
             complaints.append(str(error))
             continue
@@ -98,6 +99,13 @@ def _tell(path: Path) -> None:
             say(as_text.render(compare(Arm(run.label, (run,)))))
     finally:
         say(str(path))
+
+
+def _remedies() -> Remedies:
+    from lowlat.host.root import Root
+    from lowlat.verbs import chosen_plan  # as below: only a run that names causes needs it
+
+    return chosen_plan.remedies(Root())
 
 
 def _host() -> Mapping[str, object]:

@@ -15,8 +15,8 @@ from lowlat.base.terminal import Encoded, columns, is_screen, plain, say
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
 from lowlat.measure.follow import CpuSecond, Occupants, Second, parse_line
+from lowlat.measure.remedies import Remedies
 from lowlat.model.cpuset import CpuSet
-from lowlat.plan import current, profile
 from lowlat.verbs import chosen_plan
 
 #: The harness's longest duration.
@@ -47,11 +47,11 @@ def main(args: TopArguments) -> int:
         seconds("--duration", args.duration, (2.0, 86400.0, "2s to 24h, or --once"))
     # In place on a terminal, else each second below the last.
     begin, end = (Encoded("\033[H\033[J"), "") if is_screen(sys.stdout) else ("", "\n")
-    useless = _useless()
+    remedies = chosen_plan.remedies(Root())
     with _harness(args) as child:
         for second in _followed(child):
             sys.stdout.write(begin)
-            say(f"{table(second, args.lines, useless)}{end}")
+            say(f"{table(second, args.lines, remedies)}{end}")
             if args.once:
                 break
     return 0
@@ -97,11 +97,11 @@ def _followed(child: process.Child) -> Iterator[Second]:
         raise LowlatError(f"lowlat-measure printed nothing: {words}")
 
 
-def table(second: Second, lines: int, useless: frozenset[str]) -> str:
-    """A second as a table that fits the terminal; ``useless`` remedies are left out."""
+def table(second: Second, lines: int, remedies: Remedies) -> str:
+    """A second as a table that fits the terminal."""
     cpus = CpuSet.of(cpu.cpu for cpu in second.cpus)
     title = f"lowlat-gen top: CPU {cpus}, {second.time_s:.0f} s; Ctrl-C ends"
-    rows = [_COLUMNS, *_rows(second, lines, useless)]
+    rows = [_COLUMNS, *_rows(second, lines, remedies)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
     others = sum(widths) - widths[_WHO] + 2 * (len(widths) - 1)
     widths[_WHO] = min(widths[_WHO], max(columns() - others, 16))
@@ -120,17 +120,17 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _rows(second: Second, lines: int, useless: frozenset[str]) -> Iterator[_Row]:
+def _rows(second: Second, lines: int, remedies: Remedies) -> Iterator[_Row]:
     for cpu in second.cpus:
         head = (
             *(str(cpu.cpu), f"{second.gaps_per_s(cpu):.0f}", f"{min(cpu.noise_ppm, 1e6):.1f}"),
             _duration(cpu.max_ns),
         )
-        for number, one in enumerate(_sources(second, cpu, lines, useless)):
+        for number, one in enumerate(_sources(second, cpu, lines, remedies)):
             yield (*(head if number == 0 else ("",) * len(head)), *one)
 
 
-def _sources(second: Second, cpu: CpuSecond, lines: int, useless: frozenset[str]) -> Iterator[_Row]:
+def _sources(second: Second, cpu: CpuSecond, lines: int, remedies: Remedies) -> Iterator[_Row]:
     """The rows of a CPU, sorted by the time they take; "~" marks an estimate."""
     interrupters = second.interrupters(cpu)
     if not interrupters:
@@ -143,19 +143,9 @@ def _sources(second: Second, cpu: CpuSecond, lines: int, useless: frozenset[str]
         )
         often = "" if one.per_s is None else f"{one.per_s:.0f}"
         took = f"{'' if one.per_s is None else '~'}{one.weight:.0f}"
-        yield plain(name), took, often, "" if one.remedy in useless else one.remedy
+        yield plain(name), took, often, one.remedy(remedies)
     if len(interrupters) > lines:
         yield f"… {len(interrupters) - lines} more", "", "", ""
-
-
-def _useless() -> frozenset[str]:
-    """Settings that are no remedy: this kernel or machine cannot have them, or already has."""
-    try:
-        root = Root()
-        plan = chosen_plan.applied(root) or current.settings(profile.DEFAULT, root)
-    except Refused:
-        return frozenset()
-    return frozenset(skipped.name for skipped in plan.skipped)
 
 
 def _duration(ns: int) -> str:

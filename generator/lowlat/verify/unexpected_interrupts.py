@@ -95,19 +95,23 @@ class UnexpectedInterrupts:
         if self._events(rate) < _BLAMES:
             return Standing.UNVERIFIABLE, f"too few to tell whether {name} fails"
         if setting is None or setting.state is Standing.NOT_PLANNED:
-            why = f"{name} would stop it and is not planned: 'lowlat-gen plan --enable {name}'"
+            left_out = self.behaviour.plan.why_skipped(name)
+            how = left_out or f"'lowlat-gen plan --enable {name}'"
+            why = f"{name} would stop it and is not planned: {how}"
             return Standing.NOT_APPLIED, why
         if setting.state.lost:
             why = f"{name} should stop it and is {setting.state.value}: {setting.evidence}"
-            return setting.state, f"{why}{self._mend(number) if colon else ''}"
+            return setting.state, f"{why}{self._mend(name, number)}"
         if colon:
-            why = f"{name} is {setting.state.value}, and yet it comes{self._mend(number)}"
+            why = f"{name} is {setting.state.value}, and yet it comes{self._mend(name, number)}"
             return Standing.IGNORED, why
         if setting.state is Standing.EFFECTIVE:
             return Standing.NO_SETTING, f"{name} is in effect and does not stop it"
         return Standing.UNVERIFIABLE, f"{name} would stop it and is {setting.state.value}"
 
-    def _mend(self, number: str) -> str:
+    def _mend(self, name: str, number: str) -> str:
+        if name != "irq.smp_affinity":
+            return ""
         path = f"/proc/irq/{number}/smp_affinity"
         there = self.behaviour.root.exists(path)
         return f"; mend: echo {self.behaviour.plan.housekeeping.mask()} >{path}" if there else ""

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tasks on the isolated CPUs that were not placed there, and tasks that may come."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Optional
 
-from lowlat.catalogue import remedy
 from lowlat.host.tasks import REAL_TIME
+from lowlat.measure.remedies import Remedies, Thread
 from lowlat.model.plan import Plan
 from lowlat.verify import tasks
 from lowlat.verify.counters import Counted
@@ -24,6 +25,11 @@ _KEEPERS = ("cpuset.partition", "isolcpus", "systemd.cpu_affinity")
 _MOST = 12
 
 _PLANNED = "no other task runs on the CPU"
+
+_PLACED = "does not bind a task whose own mask has these CPUs"
+
+#: The thread of an interrupt (kernel/irq/manage.c setup_irq_thread()).
+_INTERRUPT = re.compile(r"irq/(\d+)-")
 
 
 @dataclass(frozen=True)
@@ -48,10 +54,12 @@ class UnexpectedTask:
 
 @dataclass(frozen=True)
 class UnexpectedTasks:
-    """``settings`` are the rows of all settings, ``seen`` the tasks if nothing was counted."""
+    """``settings`` are the rows of all settings, ``remedies`` those of the host, ``seen`` the tasks
+    if nothing was counted."""
 
     plan: Plan
     settings: Sequence[Finding]
+    remedies: Remedies
     counted: Optional[Counted]
     seen: Sequence[TaskSeen] = field(default=())
 
@@ -124,25 +132,49 @@ class UnexpectedTasks:
         name = self._keeper(task)
         setting = of_setting(self.settings, name)
         state = _state(task, setting) if name else Standing.NO_SETTING
-        return name or "isolcpus", state, f"{_why(name, setting)}; {self._mend(task)}"
+        return name or "isolcpus", state, f"{self._why(task, name, setting)}; {self._mend(task)}"
+
+    def _why(self, task: TaskSeen, name: Optional[str], setting: Optional[Finding]) -> str:
+        if name is None:
+            return "no setting of lowlat removes it"
+        if setting is None or setting.state is Standing.NOT_PLANNED:
+            left_out = self.plan.why_skipped(name)
+            return f"{name} would keep it away and is not planned{left_out and f': {left_out}'}"
+        if setting.state is Standing.EFFECTIVE:
+            but = "does not keep it away" if task.kernel else _PLACED
+            return f"{name} is in effect and {but}"
+        evidence = f": {setting.evidence}" if setting.state.bad else ""
+        return f"{name} should keep it away and is {setting.state.value}{evidence}"
 
     def _keeper(self, task: TaskSeen) -> Optional[str]:
-        """The setting that should keep a task away."""
+        """The setting that keeps a task away."""
         if task.kernel:
-            return remedy(f"thread: {task.comm}")
+            kind = Thread.of(kernel=True, bound=task.kind == "bound")
+            return self.remedies.of_thread(task.comm, kind)
         planned = (name for name in _KEEPERS if of_setting(self.settings, name))
         return next(planned, _KEEPERS[1])
 
     def _mend(self, task: TaskSeen) -> str:
         cpus = self.plan.housekeeping
-        if task.kernel and task.allowed <= self.plan.isolated:
-            return "'lowlat-gen measure --causes' names what it works for"
+        interrupt = _INTERRUPT.match(task.comm) if task.kernel else None
+        if interrupt:
+            number = int(interrupt[1])
+            if number in self.remedies.fixed:
+                return f"it follows interrupt {number}, which the kernel lets nobody move"
+            mask = f"echo {cpus.mask()} >/proc/irq/{number}/smp_affinity"
+            return f"it follows interrupt {number}; mend: {mask}"
+        if task.kind == "bound":
+            return f"the kernel binds it to CPU {task.allowed}"
         if task.group.startswith("docker-"):
             container = task.group[len("docker-") :].partition(".")[0][:12]
             return f"mend: docker update --cpuset-cpus {cpus} {container}"
         if task.group.endswith((".service", ".slice")):
             return f"mend: systemctl set-property {task.group} AllowedCPUs={cpus}"
-        return f"mend: taskset -a -p -c {cpus} {task.pid}"
+        mend = f"mend: taskset -a -p -c {cpus} {task.pid}"
+        if task.kernel:
+            return mend
+        who = f"what started it ({task.group})" if task.group else "what started it"
+        return f"{mend}; this lasts until the task ends: set the CPUs in {who}"
 
 
 def _manager(task: TaskSeen) -> Optional[str]:
@@ -156,13 +188,3 @@ def _state(task: TaskSeen, setting: Optional[Finding]) -> Standing:
     if not task.kernel or setting is None or setting.state is Standing.NOT_PLANNED:
         return Standing.NOT_APPLIED
     return Standing.NO_SETTING if task.kind == "bound" else Standing.IGNORED
-
-
-def _why(name: Optional[str], setting: Optional[Finding]) -> str:
-    if name is None:
-        return "no setting keeps it away"
-    if setting is None or setting.state is Standing.NOT_PLANNED:
-        return f"{name} would keep it away and is not planned"
-    if setting.state.bad:
-        return f"{name} should keep it away and is {setting.state.value}: {setting.evidence}"
-    return f"{name} should keep it away and is {setting.state.value}"

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Planned against effective: one row per setting, with the evidence for its state."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Optional
 
 from lowlat.base.typed_json import encode
 from lowlat.host.kmsg import read_messages
 from lowlat.host.root import Root
+from lowlat.measure.remedies import Remedies, fixed
 from lowlat.model.plan import Plan
+from lowlat.probe.devices import read_interrupts
 from lowlat.verify import tasks
 from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.boot import BootFindings
 from lowlat.verify.counters import Counted
-from lowlat.verify.finding import Finding
+from lowlat.verify.finding import Finding, Standing
 from lowlat.verify.kernel_words import kernel_words
 from lowlat.verify.online_cpus import online_cpus
 from lowlat.verify.runtime import RuntimeFindings
@@ -35,6 +37,7 @@ def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Fi
     rows += RuntimeFindings(behaviour).rows()
     rows += movers(plan, root)
     settings = tuple(rows)
+    known = Remedies(fixed=fixed(read_interrupts(root)))
     rows += kernel_words(messages, settings)
     if counts is not None:
         ticks = Ticks(plan, counts, boot.row("nohz_full"), boot.unstable_clock)
@@ -43,8 +46,14 @@ def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Fi
         rows += UnexpectedInterrupts(behaviour, counts, settings).rows()
     if plan.isolated:
         seen = () if counted else tasks.read(root, plan.isolated)
-        rows += UnexpectedTasks(plan, settings, counted, seen).rows()
+        rows += UnexpectedTasks(plan, settings, known, counted, seen).rows()
     return rows
+
+
+def in_effect(rows: Sequence[Finding]) -> frozenset[str]:
+    """The settings that are in effect wherever they were looked for."""
+    held = {row.name for row in rows if row.state is Standing.EFFECTIVE}
+    return frozenset(held - {row.name for row in rows if row.state is not Standing.EFFECTIVE})
 
 
 def to_json(rows: Iterable[Finding]) -> dict[str, object]:

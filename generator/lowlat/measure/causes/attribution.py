@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import encode, encode_fields
-from lowlat.catalogue import remedy
 from lowlat.measure.causes import join, periods, together
 from lowlat.measure.causes.capture import (
     Capture,
@@ -26,21 +25,24 @@ from lowlat.measure.causes.context import PARTS, Context
 from lowlat.measure.causes.ftrace import TraceEvent, parse
 from lowlat.measure.causes.senders import Senders
 from lowlat.measure.causes.timeline import Contexts
+from lowlat.measure.remedies import Remedies
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Cause, ChainLink, LongGap, PeriodicSource
 
 Document = dict[str, object]
 
 
-def attach(document: Document, folder: Path, gaps: Path) -> None:
+def attach(
+    document: Document, folder: Path, gaps: Path, remedies: Optional[Remedies] = None
+) -> None:
     """Add causes, their sums and periods to each CPU of a run (schema lowlat.run/1).
 
-    ``folder`` is the output of ``--capture``, ``gaps`` that of ``--events``. Raises LowlatError if
-    the files cannot be read.
+    ``folder`` is the output of ``--capture``, ``gaps`` that of ``--events``; ``remedies`` are those
+    of the host, None if it is not known. Raises LowlatError if the files cannot be read.
     """
     capture = read_capture(folder)
     gaps_of = read_gaps(gaps)
-    analyst = _Analyst(capture)
+    analyst = _Analyst(capture, remedies or Remedies())
     captured = {cpu.cpu: cpu for cpu in capture.cpus}
     cpus = document.get("cpus")
     for item in cpus if isinstance(cpus, list) else ():
@@ -74,8 +76,9 @@ def _notes(capture: Capture) -> Iterator[str]:
 class _Analyst:
     """Works through a capture, CPU by CPU."""
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: Capture, remedies: Remedies) -> None:
         self._capture = capture
+        self._remedies = remedies
         self._slack = 0 if capture.counter else capture.clock.span(1000)
         if capture.observer == "trace":
             cpus = CpuSet.of(cpu.cpu for cpu in capture.cpus)
@@ -150,7 +153,7 @@ class _Analyst:
     def _causes(self, joined: join.Joined) -> list[Document]:
         ns = self._capture.clock.ns
         return [
-            encode(Cause(*cause, tally.events, round(ns(tally.ticks)), remedy(": ".join(cause))))
+            encode(Cause(*cause, tally.events, round(ns(tally.ticks)), self._remedies.of(*cause)))
             for cause, tally in sorted(joined.causes.items(), key=lambda item: -item[1].ticks)
         ]
 
