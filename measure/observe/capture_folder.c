@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -78,15 +79,24 @@ static json_t *cpus_to_json(const struct capture *capture, const struct detector
 	return cpus;
 }
 
+/* Such a kernel may switch away from a softirq. */
+static bool is_realtime(void)
+{
+	struct utsname about;
+
+	return !uname(&about) &&
+	       (strstr(about.version, "PREEMPT_RT") || strstr(about.version, "PREEMPT RT"));
+}
+
 static json_t *to_json(const struct capture *capture, const struct detectors *detectors,
 		       const struct clock_source *clock)
 {
-	json_t *root = json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:o}", "schema",
+	json_t *root = json_pack("{s:s, s:s, s:b, s:s, s:o, s:o, s:I, s:I, s:I, s:o}", "schema",
 				 "lowlat.run-capture/1", "observer", observer_name(capture),
-				 "clock", capture->tracing ? capture->trace.clock : "mono_raw",
-				 "first", pair_to_json(&clock->first), "last",
-				 pair_to_json(&clock->last), "begin_raw_ns",
-				 (json_int_t)capture->begin_raw_ns, "end_raw_ns",
+				 "realtime", is_realtime(), "clock",
+				 capture->tracing ? capture->trace.clock : "mono_raw", "first",
+				 pair_to_json(&clock->first), "last", pair_to_json(&clock->last),
+				 "begin_raw_ns", (json_int_t)capture->begin_raw_ns, "end_raw_ns",
 				 (json_int_t)capture->end_raw_ns, "counted_ns",
 				 (json_int_t)capture->counted_ns, "cpus",
 				 cpus_to_json(capture, detectors));

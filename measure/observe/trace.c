@@ -130,11 +130,14 @@ static void filter_senders(int folder, const struct cpulist *cpus)
 	text_write(folder, "events/ipi/ipi_send_cpumask/filter", many);
 }
 
+/* While all are off: an event that is on before its partner records stays without an end. */
 static void enable_events(struct trace *trace, const struct cpulist *measured)
 {
+	instance_switch(&trace->measured, false);
 	enable_all(trace, trace->measured.folder, measured_events);
 	filter_senders(trace->senders.folder, measured);
 	enable_all(trace, trace->senders.folder, sender_events);
+	instance_switch(&trace->measured, true);
 }
 
 static int start_all(const struct cpulist *measured, uint64_t buffer_kib, struct trace *trace)

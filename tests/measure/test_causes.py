@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +200,8 @@ def test_a_softirq_in_a_thread_is_taken_off_the_cpu_with_it(tmp_path: Path) -> N
         line(1600, "softirq_exit: vec=4 [action=BLOCK]", 40, "irq/36-virtio1"),
         switch(1700, thread, SPIN),
     ]
-    assert table(explained(tmp_path, lines, [(1000, 1700)])) == {
+    window = {"realtime": True}
+    assert table(explained(tmp_path, lines, [(1000, 1700)], window=window)) == {
         "thread: irq/36-virtio1": (2, 100 + 100 + 100),
         "softirq: BLOCK": (1, 200),
         "thread: rcuc/1": (1, 200),
@@ -229,7 +231,8 @@ def test_what_the_buffer_lost_is_said_and_blamed_on_nobody(tmp_path: Path) -> No
     lines = [line(5100, "local_timer_exit: vector=236")]
     cpu = explained(tmp_path, lines, [(1000, 2000), (5000, 6000), (7000, 7100)], lost=12)
     # The second gap began before the first kept event.
-    assert table(cpu)["not-recorded: the trace's buffer was full"] == (2, 2000)
+    assert table(cpu)["not-recorded: the trace's buffer was full"] == (1, 1000)
+    assert table(cpu)["not-recorded: the trace lacks an event"] == (1, 1000)
     assert table(cpu)["hardware-or-hypervisor: no kernel event"] == (1, 100)
     assert any("CPU 1: 12 records were lost" in note for note in cpu["notes"])
 
@@ -284,6 +287,84 @@ def test_periods_are_looked_for_in_each_class_of_causes(tmp_path: Path) -> None:
         ("0.1 s: tcp_orphan_update", 10.0, "thread: kworker/1:1"),
         ("a tick at HZ=250", 250.0, "irq: local_timer"),
     ]
+
+
+#: A trace in which everything has its partner: each event with the begin and the end of its stay.
+PAIRED = (
+    (1100, 1400, "local_timer_{}: vector=236", SPIN),
+    (1500, 1800, "softirq_{}: vec=1 [action=TIMER]", SPIN),
+    (1600, 1650, "irq_handler_{}: irq=36 name=virtio1-req.0 ret=handled", SPIN),
+    (3000, 3800, "", ("backup", 5)),
+    (3100, 3400, "softirq_{}: vec=4 [action=BLOCK]", ("backup", 5)),
+    (3200, 3250, "reschedule_{}: vector=253", ("backup", 5)),
+    (3800, 3900, "", ("rcuc/1", 20)),
+    (5000, 5040, "local_timer_{}: vector=236", SPIN),
+    (700_000, 700_090, "softirq_{}: vec=4 [action=BLOCK]", SPIN),
+    (800_000, 800_050, "local_timer_{}: vector=236", SPIN),
+)
+PAIRED_GAPS = [(1000, 2000), (2990, 3910), (4990, 5050), (699_990, 700_100), (799_990, 800_060)]
+
+
+def _paired() -> list[tuple[int, int, str]]:
+    """The events in order: its time, how much a class may grow without it, and its line."""
+    events = [(3900, 100, switch(3900, ("rcuc/1", 20), SPIN))]
+    before = SPIN
+    for begin, end, what, task in PAIRED:
+        if not what:
+            events.append((begin, end - begin, switch(begin, before, task)))
+            before = task
+            continue
+        for at, half in ((begin, "entry"), (end, "exit")):
+            events.append((at, end - begin, line(at, what.format(half), task[1], task[0])))
+    return sorted(events)
+
+
+@pytest.mark.parametrize("realtime", [False, True])
+def test_without_any_one_event_no_class_gets_more_than_its_stay(
+    tmp_path: Path, *, realtime: bool
+) -> None:
+    """A note says so where time is missing. What no event covers, the way in and out, is the
+    outermost stay's."""
+
+    def classes(lines: list[str]) -> tuple[Counter[str], list[str]]:
+        window = {"realtime": realtime}
+        cpu = explained(tmp_path, lines, PAIRED_GAPS, window=window)
+        times: Counter[str] = Counter()
+        for one in cpu["causes"]:
+            times[one["class"]] += one["time_ns"]
+        return times, cpu["notes"]
+
+    events = _paired()
+    whole, notes = classes([text for _, _, text in events])
+    assert (whole["not-recorded"], notes) == (0, [])
+    for left_out, (at, stay, _) in enumerate(events):
+        rest = [text for place, (_, _, text) in enumerate(events) if place != left_out]
+        times, notes = classes(rest)
+        (gap,) = ((begin, end) for begin, end in PAIRED_GAPS if begin <= at < end)
+        ways = min(e[0] for e in events if e[0] >= gap[0]) - gap[0]
+        ways += gap[1] - max(e[0] for e in events if e[0] <= gap[1])
+        lost = times.pop("not-recorded", 0)
+        assert not lost or "lacks the begin or the end of stays" in notes[0]
+        assert all(grown <= stay + ways for grown in (times - whole).values()), (at, times - whole)
+        assert lost + sum(times.values()) == sum(whole.values())
+
+
+def test_a_switch_ends_a_softirq_unless_the_kernel_is_realtime(tmp_path: Path) -> None:
+    """One exit that is lost makes no seconds of softirqs (kernel/softirq.c)."""
+    lines = [
+        line(1000, "softirq_entry: vec=4 [action=BLOCK]"),
+        line(1400, "softirq_exit: vec=4 [action=BLOCK]"),
+        line(1450, "softirq_entry: vec=4 [action=BLOCK]"),
+        switch(1500, SPIN, ("backup", 5)),
+        switch(7_000_000, ("backup", 5), SPIN),
+        switch(7_500_000, SPIN, ("backup", 5)),
+        switch(8_000_000, ("backup", 5), SPIN),
+    ]
+    cpu = explained(tmp_path, lines, [(990, 7_000_010), (7_400_000, 8_000_010)])
+    assert table(cpu)["softirq: BLOCK"][1] < 600
+    assert table(cpu)["thread: backup"][1] > 7_400_000
+    (note,) = cpu["notes"]
+    assert note.startswith("CPU 1: the trace lacks the begin or the end of stays: ")
 
 
 WHATS = (

@@ -21,7 +21,7 @@ from lowlat.measure.causes.capture import (
     read_switches,
     trace_file,
 )
-from lowlat.measure.causes.context import PARTS, Context
+from lowlat.measure.causes.context import LOST, PARTS, Context
 from lowlat.measure.causes.ftrace import TraceEvent, parse
 from lowlat.measure.causes.senders import Senders
 from lowlat.measure.causes.timeline import Contexts
@@ -52,7 +52,8 @@ def attach(
             if capture.observer == "trace" and item.get("wakeup"):
                 analyst.add_latest(cpu, item["wakeup"])
     document["together"] = encode(together.find(capture, gaps_of))
-    document["attribution"] = {"observer": capture.observer, "notes": list(_notes(capture))}
+    notes = [*_notes(capture), *analyst.notes]
+    document["attribution"] = {"observer": capture.observer, "notes": notes}
 
 
 def _notes(capture: Capture) -> Iterator[str]:
@@ -79,6 +80,7 @@ class _Analyst:
     def __init__(self, capture: Capture, remedies: Remedies) -> None:
         self._capture = capture
         self._remedies = remedies
+        self.notes: list[str] = []
         self._slack = 0 if capture.counter else capture.clock.span(1000)
         if capture.observer == "trace":
             cpus = CpuSet.of(cpu.cpu for cpu in capture.cpus)
@@ -113,7 +115,9 @@ class _Analyst:
         self, cpu: CpuCapture, gaps: GapTimes, item: Document, sums: Document
     ) -> join.Joined:
         events = parse(_lines(trace_file(self._capture, cpu.cpu)), self._capture.clock)
-        contexts = Contexts(cpu.thread, self._senders, self._capture.clock)
+        contexts = Contexts(
+            cpu.thread, self._senders, self._capture.clock, realtime=self._capture.realtime
+        )
         first = next(events, None)
         since = first.time if cpu.lost and first is not None else 0
         times = array("q")
@@ -126,6 +130,13 @@ class _Analyst:
 
         stretches = contexts.stretches(noted())
         joined = join.join(gaps, stretches, contexts.entered, since, self._slack)
+        lost = joined.causes.get(LOST)
+        if lost is not None:
+            us = self._capture.clock.ns(lost.ticks) / 1000
+            self.notes.append(
+                f"CPU {cpu.cpu}: the trace lacks the begin or the end of stays: {us:,.1f} us belong "
+                "to no cause"
+            )
         sums["kernel_events"] = len(times)
         sums["kernel_events_in_gaps"] = join.inside(gaps, times, self._slack)
         counted, named = self._named(contexts.entered, item)

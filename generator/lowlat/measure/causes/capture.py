@@ -55,7 +55,7 @@ class CpuCapture:
 class Capture:
     """The summary in the folder. ``observer`` is "trace", "switches" or "none"; the counters grew
     during ``counted_ns``; ``trace_error`` is the reason why the trace could not be used, "" if it
-    was not requested."""
+    was not requested; ``realtime``: the kernel is PREEMPT_RT."""
 
     observer: str
     clock_name: str = field(metadata={"json": "clock"})
@@ -67,6 +67,7 @@ class Capture:
     cpus: tuple[CpuCapture, ...]
     missing: tuple[str, ...] = ()
     senders_lost: int = 0
+    realtime: bool = False
     trace_error: str = ""
     folder: Path = Path()
 

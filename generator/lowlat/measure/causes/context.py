@@ -3,6 +3,7 @@
 
 import re
 from dataclasses import dataclass, field
+from typing import Optional
 
 from lowlat.base import resources
 from lowlat.measure.causes.ftrace import TraceEvent
@@ -42,6 +43,9 @@ PARTS = ("TLB",)
 #: arm64's name for all interrupts between CPUs, and for their rows together.
 ARM_IPI = "IPI"
 
+#: The cause of a stay whose begin or end the trace does not have: nobody knows how long it was.
+LOST = ("not-recorded", "the trace lacks an event")
+
 _FUNCTIONS_MAX = 3
 
 
@@ -50,7 +54,8 @@ class Context:
     """One stay in the kernel or in another thread.
 
     ``key`` finds its end, ``row`` is its row in /proc/interrupts ("" if it has none). The functions
-    that ran in it are added while it lasts; ``busy`` marks a worker with unfinished work.
+    that ran in it are added while it lasts; ``busy`` marks a worker with unfinished work;
+    ``earlier`` is the part before its thread was off the CPU.
     """
 
     kind: str
@@ -61,11 +66,27 @@ class Context:
     origin: str = ""
     functions: list[str] = field(default_factory=list)
     busy: bool = False
+    earlier: Optional["Context"] = None
 
     @property
     def cause(self) -> str:
         ran = f" ({', '.join(self.functions)})" if self.functions else ""
         return f"{self.name}{ran}{self.origin}"
+
+    @property
+    def nests(self) -> int:
+        """Only a stay with a higher number can begin within it: bottom halves are disabled in a
+        softirq, interrupts in an interrupt (kernel/softirq.c, kernel/irq/handle.c)."""
+        if self.kind == "softirq":
+            return 2 if self.name.startswith("tasklet") else 1
+        return 0 if self.kind == "thread" else 3
+
+    def lose(self) -> None:
+        """Its end was not seen."""
+        (self.kind, self.name), self.origin = LOST, ""
+        self.functions.clear()
+        if self.earlier is not None:
+            self.earlier.lose()
 
     def ran(self, function: str) -> None:
         if function and function not in self.functions and len(self.functions) < _FUNCTIONS_MAX:

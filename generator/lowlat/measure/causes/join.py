@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Optional
 
 from lowlat.measure.causes.capture import GapTimes
-from lowlat.measure.causes.context import Context
+from lowlat.measure.causes.context import LOST, Context
 from lowlat.measure.causes.timeline import Stretch
 
 #: No event of the kernel: the hardware or the hypervisor took the time.
@@ -59,7 +59,7 @@ class Joined:
             tally.ticks += share.ticks
         ((first, _), *_) = shares
         self.first.append(first)
-        self.explained += first not in (HARDWARE, NOT_RECORDED, NOT_SWITCHED)
+        self.explained += first not in (HARDWARE, NOT_RECORDED, LOST, NOT_SWITCHED)
 
 
 def join(

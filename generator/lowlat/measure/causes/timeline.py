@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.measure.causes.capture import ClockPair
-from lowlat.measure.causes.context import ARM_IPI, Context, entered
+from lowlat.measure.causes.context import ARM_IPI, LOST, Context, entered
 from lowlat.measure.causes.ftrace import TraceEvent, parse_switch
 from lowlat.measure.causes.senders import Senders
 
@@ -29,11 +29,15 @@ class Stretch:
 
 
 class Contexts:
-    """Follows one CPU's events; ``thread`` is the detector's thread ID. Each context is added to
-    ``entered`` as it begins."""
+    """Follows one CPU's events; ``thread`` is the detector's thread ID; ``realtime``: the kernel is
+    PREEMPT_RT, which may switch away from a softirq. Each context is added to ``entered`` as it
+    begins; one without begin or end becomes LOST."""
 
-    def __init__(self, thread: int, senders: Senders, clock: ClockPair) -> None:
+    def __init__(
+        self, thread: int, senders: Senders, clock: ClockPair, *, realtime: bool = False
+    ) -> None:
         self._thread = thread
+        self._realtime = realtime
         self._senders = senders
         self._clock = clock
         self._last = 0
@@ -58,6 +62,8 @@ class Contexts:
             if event.pid != self._pid:
                 self._found(event)
             self._apply(event)
+        for stack in (self._interrupts, *self._threads.values()):
+            _lose_from(stack, 1)
 
     def _top(self) -> Optional[Context]:
         if self._interrupts:
@@ -67,7 +73,8 @@ class Contexts:
 
     def _found(self, event: TraceEvent) -> None:
         """Another task than expected runs: at the beginning, or after events were lost."""
-        self._interrupts.clear()
+        _lose(self._interrupts)
+        _lose(self._threads.pop(self._pid, []))
         self._pid = event.pid
         if event.pid != self._thread and event.pid not in self._threads:
             # The kernel prints <...> if it has forgotten the name.
@@ -103,7 +110,7 @@ class Contexts:
             self._work_done()
         elif name.endswith("_entry"):
             self._enter(event)
-        elif name.endswith("_exit"):
+        elif name.endswith("_exit") and name.replace("_exit", "_entry") not in _NAMING:
             self._leave(entered(event))
 
     def _enter(self, event: TraceEvent) -> None:
@@ -115,25 +122,32 @@ class Contexts:
         self._begin(context)
         if context.kind == "ipi":
             context.origin = self._senders.origin(event.cpu, event.time, context.key)
+        own = self._threads.setdefault(self._pid, [])
+        _lose_from(self._interrupts, context.nests)
+        _lose_from(own, context.nests)
         # A softirq in its own thread (PREEMPT_RT) is switched out together with the thread.
-        of_thread = context.kind == "softirq" and not self._interrupts
-        stack = self._threads.setdefault(self._pid, []) if of_thread else self._interrupts
-        stack.append(context)
+        (own if context.kind == "softirq" else self._interrupts).append(context)
 
     def _leave(self, wanted: Context) -> None:
         for stack in (self._interrupts, self._threads.get(self._pid, [])):
             for depth in range(len(stack) - 1, -1, -1):
                 if stack[depth].key == wanted.key:
-                    del stack[depth:]  # contexts above it have lost their end events
+                    _lose(stack[depth + 1 :])
+                    del stack[depth:]
                     return
+        top = self._top()
+        if top is None or top.row != ARM_IPI:  # arm64: the reason ends before its interrupt
+            self._begin(Context(*LOST, wanted.begin))
 
     def _switch(self, event: TraceEvent) -> None:
         switch = parse_switch(event.text)
         if switch is None:
             return
         # No interrupt outlasts a switch; one that seems to has lost its end event.
-        self._interrupts.clear()
+        _lose(self._interrupts)
         left = self._threads.get(switch.before, [])
+        if not self._realtime:
+            _lose_from(left, 1)
         if not any(context.busy or context.kind == "softirq" for context in left):
             self._threads.pop(switch.before, None)
         self._pid = switch.after
@@ -163,6 +177,17 @@ class Contexts:
             stack[0].busy = False
 
 
+def _lose(contexts: list[Context]) -> None:
+    """Contexts that have lost their end."""
+    _lose_from(contexts, 0)
+
+
+def _lose_from(contexts: list[Context], level: int) -> None:
+    """The same for the innermost ones within which nothing of this level begins."""
+    while contexts and contexts[-1].nests >= level:
+        contexts.pop().lose()
+
+
 def _again(context: Context, time: int) -> Context:
     """A context that goes on after its thread was off the CPU: no new entry."""
-    return Context(context.kind, context.name, time, context.key)
+    return Context(context.kind, context.name, time, context.key, earlier=context)
