@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def explained(
     *,
     sent: list[str] | None = None,
     entries: dict[str, float] | None = None,
-    window: dict[str, int] | None = None,
+    window: Mapping[str, int] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
     """One CPU of a run of one second with these gaps and this trace."""
@@ -106,20 +107,27 @@ def test_nested_causes_are_net_of_each_other(tmp_path: Path) -> None:
     }
     assert sum(one["time_ns"] for one in cpu["causes"]) == 1000
     (longest,) = cpu["longest"]
-    assert [link["time_ns"] for link in longest["chain"]] == [one[1] for one in table(cpu).values()]
+    times = [link["time_ns"] for link in longest["chain"]]
+    assert times == [one[1] for one in table(cpu).values()] == sorted(times, reverse=True)
     assert longest["length_ns"] == sum(link["time_ns"] for link in longest["chain"])
     assert [f"{link['class']}: {link['cause']}" for link in longest["chain"]] == [*table(cpu)]
 
 
-def test_a_gap_of_many_causes_keeps_the_first_ones_and_the_time_of_all(tmp_path: Path) -> None:
-    lines = []
-    for at in range(1000, 1000 + 40 * 100, 100):
-        lines += [line(at, "softirq_entry: vec=1 [action=TIMER]")]
-        lines += [line(at + 100, "softirq_exit: vec=1 [action=TIMER]")]
-    (gap,) = explained(tmp_path, lines, [(1000, 5000)])["longest"]
-    assert len(gap["chain"]) == 33
-    assert gap["chain"][-1] == {"class": "others", "cause": "8 later ones", "time_ns": 800}
-    assert sum(link["time_ns"] for link in gap["chain"]) == gap["length_ns"] == 4000
+def test_a_long_gap_is_told_by_its_largest_causes(tmp_path: Path) -> None:
+    """Each cause once, with the sum of its time; those named have nine tenths of the gap."""
+    lines, at = [], 1000
+    for n in range(300):
+        name = ("bash", 30) if n % 3 else (f"short-{n}", 100 + n)
+        lines += [switch(at, SPIN, name), switch(at + 90, name, SPIN)]
+        at += 100
+    (gap,) = explained(tmp_path, lines, [(1000, at)])["longest"]
+    first, *others, rest = gap["chain"]
+    assert first == {"class": "thread", "cause": "bash", "time_ns": 200 * 90}
+    assert (rest["class"], rest["time_ns"] / gap["length_ns"] <= 0.1) == ("others", True)
+    assert [one["time_ns"] for one in others] == sorted(
+        (one["time_ns"] for one in others), reverse=True
+    )
+    assert sum(link["time_ns"] for link in gap["chain"]) == gap["length_ns"] == at - 1000
 
 
 def test_a_worker_is_named_by_its_work_and_one_more_work_is_one_more_cause(tmp_path: Path) -> None:
@@ -162,9 +170,10 @@ def test_an_interrupt_of_another_cpu_tells_where_it_was_sent(tmp_path: Path) -> 
         line(800_000_200, "call_function_exit: vector=252"),
     ]
     gaps = [(1000, 2000), (5000, 6000), (800_000_000, 800_001_000)]
+    flush = " from on_each_cpu_cond_mask (flush_tlb_func)"
     assert table(explained(tmp_path, lines, gaps, sent=sent)) == {
-        "ipi: IPI reschedule from wakeup_preempt": (1, 1000),
-        "ipi: IPI function call from on_each_cpu_cond_mask (flush_tlb_func)": (1, 1000),
+        "ipi: IPI reschedule from wakeup_preempt, sent by lowlat-measure on CPU 0": (1, 1000),
+        f"ipi: IPI function call{flush}, sent by lowlat-measure on CPU 0": (1, 1000),
         "ipi: IPI function call": (1, 1000),  # the interrupt has arrived and is not sent again
     }
 
@@ -284,8 +293,8 @@ def test_periods_are_looked_for_in_each_class_of_causes(tmp_path: Path) -> None:
     cpu = explained(tmp_path, lines, sorted(gaps))
     told = [(one["name"], one["frequency_hz"], one["cause"]) for one in cpu["periods"]]
     assert told == [
-        ("0.1 s: tcp_orphan_update", 10.0, "thread: kworker/1:1"),
-        ("a tick at HZ=250", 250.0, "irq: local_timer"),
+        ("every 4 ms", 250.0, "irq: local_timer"),
+        ("every 100 ms", 10.0, "thread: kworker/1:1"),
     ]
 
 

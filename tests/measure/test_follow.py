@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 
 from lowlat.base.errors import LowlatError
 from lowlat.host.root import Root
-from lowlat.measure.follow import Occupant, Occupants, parse_line
+from lowlat.measure.follow import Look, Occupant, Occupants, parse_line
 from lowlat.measure.remedies import Remedies, Thread
 from lowlat.model.cpuset import CpuSet
 from lowlat.verbs.top import table
@@ -29,7 +30,7 @@ pytest_plugins = ["support.harness", "support.ordinary_user"]
 
 def told(**more: Any) -> str:
     cpu = {
-        "cpu": 3, "gaps": 20, "noise_ns": 500, "noise_ppm": 0.25, "max_ns": 90, "switches": 4,
+        "cpu": 3, "gaps": 20, "noise_ns": 20_000_000, "noise_ppm": 1e4, "max_ns": 90, "switches": 4,
         "interrupts": {"LOC": 500, "TLB": 4, "CAL": 4, "36:virtio1-req.0": 2},
         "softirqs": {"TIMER": 40},
     }  # fmt: skip
@@ -38,23 +39,37 @@ def told(**more: Any) -> str:
 
 
 def test_a_line_names_who_and_the_remedy() -> None:
-    occupants = [
+    occupants = (
         Occupant(3, "kworker/3:1", 6_000_000, 44, Thread.BOUND),
         Occupant(2, "elsewhere", 10**9, 45, Thread.USER),
-    ]
-    second = parse_line(told(), occupants)
+    )
+    second = parse_line(told(), Look(occupants, {3: 8_000_000}, started=9))
     (cpu,) = second.cpus
-    assert (cpu.cpu, second.gaps_per_s(cpu), cpu.max_ns) == (3, 10.0, 90)
+    assert (cpu.cpu, second.gaps_per_s(cpu), cpu.max_ns, second.lost(cpu)) == (3, 10.0, 90, 1e4)
     found = second.interrupters(cpu)
-    told_of = [(one.kind, one.name, one.per_s, one.us_per_s) for one in found]
     remedies = [one.remedy(Remedies()) for one in found]
-    assert [(*one, remedy) for one, remedy in zip(told_of, remedies)] == [
-        ("thread", "kworker/3:1", None, 3000.0, ""),
-        ("irq", "local_timer", 250.0, None, "nohz_full"),
-        ("softirq", "TIMER", 20.0, None, "nohz_full"),
-        ("ipi", "IPI function call", 2.0, None, ""),
-        ("irq", "irq 36 virtio1-req.0", 1.0, None, "isolcpus"),
-    ]  # fmt: skip
+    assert [(one.kind, one.name, one.per_s, one.us_per_s) for one in found] == [
+        ("thread", "kworker/3:1", None, 3000.0),
+        ("irq", "local_timer", 250.0, 1250.0),
+        ("thread", "short-lived, 9 started on all CPUs", None, 1000.0),
+        ("softirq", "TIMER", 20.0, 100.0),
+        ("ipi", "IPI function call", 2.0, 10.0),
+        ("irq", "irq 36 virtio1-req.0", 1.0, 5.0),
+    ]
+    assert remedies == ["", "nohz_full", "", "nohz_full", "", "isolcpus"]
+
+
+@pytest.mark.parametrize("lost_ns", [0, 1000, 5_000_000, 7_000_000, 30_000_000])
+@pytest.mark.parametrize("waited", [{}, {3: 0}, {3: 4_000_000}, {3: 10**10}])
+def test_the_rows_of_a_second_add_up_to_the_time_lost(lost_ns: int, waited: dict[int, int]) -> None:
+    """No row, and not all of them, exceeds it; the last one has the rest."""
+    cpu = {**json.loads(told())["cpus"][0], "noise_ns": lost_ns}
+    occupants = (Occupant(3, "one", 6_000_000, 44, Thread.USER),)
+    second = parse_line(told(cpus=[cpu]), Look(occupants, waited, started=9))
+    _, _, *rows = table(second, 2, Remedies()).splitlines()
+    took = [float(re.search(r"  [~+-]?(\d+)( |$)", row[40:])[1]) for row in rows]  # type: ignore[index]
+    assert sum(took) == pytest.approx(lost_ns / 2000, abs=len(rows))
+    assert "not explained" in rows[-1]
 
 
 def test_the_table_ranks_by_time_and_recommends_what_can_be_had(
@@ -62,11 +77,11 @@ def test_the_table_ranks_by_time_and_recommends_what_can_be_had(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     ending = {"cpu": 3, "gaps": 1, "noise_ns": 3, "noise_ppm": 1.2e6, "max_ns": 9, "switches": 0}
-    whole = parse_line(told(cpus=[{**ending, "interrupts": {}, "softirqs": {}}]), [])
+    whole = parse_line(told(cpus=[{**ending, "interrupts": {}, "softirqs": {}}]))
     # A gap that began in the second before counts here too.
     assert " 1000000.0 " in table(whole, 8, Remedies())
     second = parse_line(
-        told(), [Occupant(3, "a-thread-of-a-long-name", 6_000_000, 44, Thread.USER)]
+        told(), Look((Occupant(3, "a-thread-of-a-long-name", 6_000_000, 44, Thread.USER),))
     )
     title, head, *rows = table(second, 8, Remedies(frozenset({"nohz_full"}))).splitlines()
     assert head.split()[-3:] == ["us/s", "times/s", "remedy"]
@@ -86,27 +101,32 @@ def test_another_line_is_refused(text: str) -> None:
 
 
 def test_threads_are_seen_by_what_they_ran_between_two_looks(tmp_path: Path) -> None:
-    def task(pid: int, cpu: int, ran: int) -> None:
+    def task(pid: int, cpu: int, ran: int, waited: int = 5, started: int = 7) -> None:
         folder = tmp_path / f"proc/{pid}/task/{pid}"
         folder.mkdir(parents=True, exist_ok=True)
         fields = ["S", *["0"] * 35, str(cpu), "0", "0"]
         (folder / "stat").write_text(f"{pid} (a) b) {' '.join(fields)}\n")
-        (folder / "schedstat").write_text(f"{ran} 5 6\n")
+        (folder / "schedstat").write_text(f"{ran} {waited} 6\n")
+        (tmp_path / "proc/stat").write_text(f"cpu  1 2 3\nprocesses {started}\n")
 
     task(10, 1, 1000)
     task(11, 0, 5000)
     task(12, 1, 7000)
-    seen = Occupants(Root(str(tmp_path)), CpuSet.of([1]), besides=12)
+    seen = Occupants(Root(str(tmp_path)), CpuSet.of([1]), harness=12)
     task(10, 1, 1500)
     task(11, 1, 9000)  # came from CPU 0
-    task(12, 1, 9000)
-    task(13, 1, 30)  # is new
-    assert seen.look() == (
-        Occupant(1, "a) b", 4000, 11, Thread.USER),
-        Occupant(1, "a) b", 500, 10, Thread.USER),
-        Occupant(1, "a) b", 30, 13, Thread.USER),
+    task(12, 1, 9000, waited=605, started=30)  # the detector
+    task(13, 1, 30, started=30)  # is new
+    assert seen.look() == Look(
+        (
+            Occupant(1, "a) b", 4000, 11, Thread.USER),
+            Occupant(1, "a) b", 500, 10, Thread.USER),
+            Occupant(1, "a) b", 30, 13, Thread.USER),
+        ),
+        {1: 600},
+        23,
     )
-    assert seen.look() == ()
+    assert seen.look() == Look((), {1: 0}, 0)
 
 
 # --------------------------------------------------------------------- live

@@ -99,10 +99,10 @@ def measure(
         ticks = os.sysconf("SC_CLK_TCK") * (monotonic() - began)
         busy = busy_shares(idle, idle_ticks(Root()), ticks)
         document = _document(finished)
+        document["host"] = {**options.host, "busy": busy}
         if folder is not None:
             gaps = gaps_file(folder) if options.events is None else Path(options.events)
             ended = _explain(document, folder, gaps, remedies)
-    document["host"] = {**options.host, "busy": busy}
     results.add(document)
     _keep(str(path), json.dumps(document, indent=2))
     return Measured(path, ended or finished.status, _problems(document))

@@ -81,8 +81,8 @@ def _took(arm: OsnoiseArm, kind: str, cpu: Cpu) -> str:
 
 def gaps(arm_gaps: Iterable[ArmGap], sets: Mapping[str, CpuSet]) -> Iterator[tuple[str, str]]:
     """The header, then a row for each gap with its length, and below it a row for each of its
-    causes, in order; only the longest causes, up to a limit."""
-    yield "the longest gaps and their causes, in order", "us"
+    causes; only the longest causes, up to a limit."""
+    yield "the longest gaps and their causes", "us"
     for one in arm_gaps:
         what = ": the latest wake-up" if one.wakeup else ""
         where = f"{one.arm}, CPU {cpu_name(one.cpu, sets)} at {one.begin_s:.3f} s{what}"

@@ -14,7 +14,7 @@ from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import Encoded, columns, is_screen, plain, say
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
-from lowlat.measure.follow import CpuSecond, Occupants, Second, parse_line
+from lowlat.measure.follow import CpuSecond, Look, Occupants, Second, parse_line
 from lowlat.measure.remedies import Remedies
 from lowlat.model.cpuset import CpuSet
 from lowlat.verbs import chosen_plan
@@ -79,7 +79,7 @@ def _followed(child: process.Child) -> Iterator[Second]:
     occupants: Optional[Occupants] = None
     shown = False
     for line in child.stdout or ():
-        second = parse_line(process.text(line), occupants.look() if occupants else ())
+        second = parse_line(process.text(line), occupants.look() if occupants else Look())
         if occupants is None:
             cpus = CpuSet.of(cpu.cpu for cpu in second.cpus)
             process.keep_off(cpus)  # this process must not appear there
@@ -131,21 +131,22 @@ def _rows(second: Second, lines: int, remedies: Remedies) -> Iterator[_Row]:
 
 
 def _sources(second: Second, cpu: CpuSecond, lines: int, remedies: Remedies) -> Iterator[_Row]:
-    """The rows of a CPU, sorted by the time they take; "~" marks an estimate."""
+    """The rows of a CPU, sorted by the time they take, which add up to the time lost; "~" marks an
+    estimate."""
     interrupters = second.interrupters(cpu)
-    if not interrupters:
-        # Gaps without any source do not come from the kernel.
-        who = "hardware or hypervisor" if cpu.gaps else "nothing of the kernel's"
-        yield who, "", "", ""
     for one in interrupters[:lines]:
         name = (
             f"{one.kind}: {one.name}" if one.task is None else f"{one.kind} {one.task}: {one.name}"
         )
         often = "" if one.per_s is None else f"{one.per_s:.0f}"
-        took = f"{'' if one.per_s is None else '~'}{one.weight:.0f}"
+        took = f"{'' if one.per_s is None else '~'}{one.us_per_s:.0f}"
         yield plain(name), took, often, one.remedy(remedies)
-    if len(interrupters) > lines:
-        yield f"… {len(interrupters) - lines} more", "", "", ""
+    if more := interrupters[lines:]:
+        yield f"… {len(more)} more", f"~{sum(one.us_per_s for one in more):.0f}", "", ""
+    lost = second.lost(cpu)
+    left = lost - sum(one.us_per_s for one in interrupters)
+    share = f" ({100 * left / lost:.0f} %)" if lost else ""
+    yield f"not explained{share}", f"{left:+.0f}", "", ""
 
 
 def _duration(ns: int) -> str:

@@ -3,7 +3,7 @@
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, Optional
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import encode, encode_fields
+from lowlat.catalogue import remedy
 from lowlat.measure.causes import join, periods, together
 from lowlat.measure.causes.capture import (
     Capture,
@@ -42,7 +43,7 @@ def attach(
     """
     capture = read_capture(folder)
     gaps_of = read_gaps(gaps)
-    analyst = _Analyst(capture, remedies or Remedies())
+    analyst = _Analyst(capture, remedies or Remedies(), _ticks_per_s(document))
     captured = {cpu.cpu: cpu for cpu in capture.cpus}
     cpus = document.get("cpus")
     for item in cpus if isinstance(cpus, list) else ():
@@ -77,9 +78,10 @@ def _notes(capture: Capture) -> Iterator[str]:
 class _Analyst:
     """Works through a capture, CPU by CPU."""
 
-    def __init__(self, capture: Capture, remedies: Remedies) -> None:
+    def __init__(self, capture: Capture, remedies: Remedies, hz: Optional[int]) -> None:
         self._capture = capture
         self._remedies = remedies
+        self._hz = hz
         self.notes: list[str] = []
         self._slack = 0 if capture.counter else capture.clock.span(1000)
         if capture.observer == "trace":
@@ -134,8 +136,8 @@ class _Analyst:
         if lost is not None:
             us = self._capture.clock.ns(lost.ticks) / 1000
             self.notes.append(
-                f"CPU {cpu.cpu}: the trace lacks the begin or the end of stays: {us:,.1f} us belong "
-                "to no cause"
+                f"CPU {cpu.cpu}: the trace lacks the begin or the end of stays: "
+                f"{us:,.1f} us belong to no cause"
             )
         sums["kernel_events"] = len(times)
         sums["kernel_events_in_gaps"] = join.inside(gaps, times, self._slack)
@@ -169,30 +171,40 @@ class _Analyst:
         ]
 
     def _periods(self, cpu: CpuCapture, gaps: GapTimes, joined: join.Joined) -> list[Document]:
-        """The periods of each class of causes, searched separately so that none hides another."""
+        """The periods of each cause, searched separately so that none hides another."""
         scale = self._capture.clock.ns(1) / 1e9
-        times: defaultdict[str, array[float]] = defaultdict(lambda: array("d"))
-        causes: defaultdict[str, list[str]] = defaultdict(list)
-        for begin, (kind, cause) in zip(gaps.begins, joined.first or repeat(("", ""))):
-            times[kind].append((begin - cpu.begin) * scale)
-            causes[kind].append(cause)
+        times: defaultdict[join.Cause, array[float]] = defaultdict(lambda: array("d"))
+        for begin, cause in zip(gaps.begins, joined.first or repeat(("", ""))):
+            times[cause].append((begin - cpu.begin) * scale)
         span = (cpu.end - cpu.begin) * scale
-        pairs = [(one, kind) for kind in times for one in periods.find(times[kind], span)]
-        pairs.sort(key=lambda one: one[0].power)
-        # A period in several classes goes to the class in which it stands out most.
-        return list({one.name: _period(one, kind, causes[kind]) for one, kind in pairs}.values())
+        found = ((one, cause) for cause, own in times.items() for one in periods.find(own, span))
+        return [
+            encode_fields(self._period(one, *cause))
+            for one, cause in sorted(found, key=lambda each: -each[0].power)
+        ]
+
+    def _period(self, period: periods.Period, kind: str, cause: str) -> PeriodicSource:
+        own = self._hz and abs(period.frequency_hz / self._hz - 1) < 2 * periods.CLOCKS_APART
+        ticks = own and remedy(f"{kind}: {cause}") == "nohz_full"
+        return PeriodicSource(
+            frequency_hz=round(period.frequency_hz, 4),
+            name=f"the tick, HZ={self._hz}" if ticks else _every(1 / period.frequency_hz),
+            rate_per_s=round(period.rate_per_s, 4),
+            power=round(period.power, 1),
+            cause=f"{kind}: {cause}" if kind else None,
+        )
 
 
-def _period(period: periods.Period, kind: str, causes: Sequence[str]) -> Document:
-    ((often, _),) = Counter(causes[place] for place in period.members).most_common(1)
-    source = PeriodicSource(
-        frequency_hz=round(period.frequency_hz, 4),
-        name=period.name,
-        rate_per_s=round(period.rate_per_s, 4),
-        power=round(period.power, 1),
-        cause=f"{kind}: {often}" if kind else None,
-    )
-    return encode_fields(source)
+def _every(seconds: float) -> str:
+    """A period in words, with three digits."""
+    return f"every {seconds * 1000:.3g} ms" if seconds < 0.9995 else f"every {seconds:.3g} s"
+
+
+def _ticks_per_s(document: Document) -> Optional[int]:
+    """The ticks per second of the run's kernel, None if not known."""
+    host = document.get("host")
+    hz = host.get("hz") if isinstance(host, dict) else None
+    return hz if isinstance(hz, int) and hz > 0 else None
 
 
 def _counted(item: Mapping[str, object], seconds: float) -> Counter[str]:

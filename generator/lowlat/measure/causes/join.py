@@ -3,6 +3,7 @@
 
 import heapq
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Optional
@@ -26,6 +27,9 @@ Cause = tuple[str, str]
 #: The number of longest gaps kept for each CPU, and the limit of causes for each.
 _LONGEST, _LINKS = 10, 32
 
+#: The causes shown have at least this part of a gap, more than _LINKS of them if need be.
+_SHOWN = 0.9
+
 
 @dataclass
 class Tally:
@@ -38,7 +42,7 @@ class Tally:
 @dataclass
 class Joined:
     """One CPU's gaps with their causes. ``first`` is the outermost cause of each gap, in the gaps'
-    order, ``longest`` are the longest gaps as length, begin and causes."""
+    order, ``longest`` are the longest gaps as length, begin and causes, the largest first."""
 
     causes: dict[Cause, Tally] = field(default_factory=dict)
     first: list[Cause] = field(default_factory=list)
@@ -48,9 +52,7 @@ class Joined:
     def add(self, begin: int, length: int, shares: Sequence[tuple[Cause, Tally]]) -> None:
         """Count one gap, whose shares are net and add up to its length."""
         if len(self.longest) < _LONGEST or length > self.longest[0][0]:
-            links = [(cause, share.ticks) for cause, share in shares[:_LINKS]]
-            if rest := [share.ticks for _, share in shares[_LINKS:]]:
-                links.append((("others", f"{len(rest)} later ones"), sum(rest)))
+            links = _largest(shares)
             keep = heapq.heappush if len(self.longest) < _LONGEST else heapq.heapreplace
             keep(self.longest, (length, begin, links))
         for cause, share in shares:
@@ -60,6 +62,22 @@ class Joined:
         ((first, _), *_) = shares
         self.first.append(first)
         self.explained += first not in (HARDWARE, NOT_RECORDED, LOST, NOT_SWITCHED)
+
+
+def _largest(shares: Sequence[tuple[Cause, Tally]]) -> list[tuple[Cause, int]]:
+    """The ticks of a gap by cause, the largest first, and the sum of the smallest."""
+    sums: Counter[Cause] = Counter()
+    for cause, share in shares:
+        sums[cause] += share.ticks
+    links = sums.most_common()
+    many, told, length = 0, 0, sum(sums.values())
+    while many < len(links) and (many < _LINKS or told < _SHOWN * length):
+        told += links[many][1]
+        many += 1
+    rest = links[many:]
+    if rest:
+        links[many:] = [(("others", f"{len(rest)} smaller causes"), length - told)]
+    return links
 
 
 def join(

@@ -1,37 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Known periods in the times of events: the kernel's tick, its watchdogs, its housekeeping.
+"""Periods in the times of events, from a millisecond to a tenth of the span.
 
-The times are folded at each known period. A period is found if events come at one phase in more
-turns than chance explains: an upper bound (Chernoff) of the binomial probability, times the number
-of phases, drifts and periods tried. A burst counts once a turn.
+Distances that are frequent between events, of up to _LAGS events, propose periods. The times are
+folded at each. A period is found if events come at one phase in more turns than chance explains: an
+upper bound (Chernoff) of the binomial probability, times the number of phases and periods that
+could have been tried. A burst counts once a turn.
 """
 
 import math
 from array import array
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Optional
 
 #: The probability that events without a period show one.
 FALSE_ALARM_RATE = 0.001
 
-#: Periods in seconds, and the work that Linux does at each by default (kernel/Kconfig.hz,
-#: net/ipv4/tcp.c, kernel/time/clocksource.c, mm/compaction.c, mm/vmstat.c, kernel/sched/core.c,
-#: kernel/watchdog.c, mm/page-writeback.c, mm/khugepaged.c, arch/x86/kernel/cpu/mce/core.c).
-KNOWN = (
-    (0.001, "a tick at HZ=1000"),
-    (1 / 300, "a tick at HZ=300"),
-    (0.004, "a tick at HZ=250"),
-    (0.01, "a tick at HZ=100"),
-    (0.1, "0.1 s: tcp_orphan_update"),
-    (0.5, "0.5 s: the clocksource watchdog, kcompactd"),
-    (1.0, "1 s: vmstat_update, the residual tick"),
-    (4.0, "4 s: the lockup watchdog"),
-    (5.0, "5 s: writeback"),
-    (10.0, "10 s: khugepaged"),
-    (300.0, "300 s: the machine check poll"),
-)
+#: The shortest period in seconds; the longest is this part of the span.
+SHORTEST_S, LONGEST_SHARE = 0.001, 0.1
+
+#: Distances are sorted into classes of 1 %; so many of them are compared with one.
+_CLASS, _AROUND = math.log(1.01), 12
+
+#: Of each event, the distances to so many later ones; all of them together.
+_LAGS, _DISTANCES = 32, 200_000
+
+#: The most proposals folded.
+_PROPOSALS = 12
+
+#: The events from which the length of a period is read more exactly.
+_ANCHORS = 400
 
 #: The drift allowed between two clocks, as a fraction: the limit of NTP's slewing.
 CLOCKS_APART = 5e-4
@@ -54,23 +55,79 @@ _PRIMES = (2, 3, 5, 7)
 
 @dataclass(frozen=True)
 class Period:
-    """A known period: its exact frequency, its events per second, ``power`` (-ln of the probability
-    by chance, corrected for all tries), and the places of its events."""
+    """A period: its exact frequency, its events per second, ``power`` (-ln of the probability by
+    chance, corrected for all tries), and the places of its events."""
 
     frequency_hz: float
-    name: str
     rate_per_s: float
     power: float
     members: tuple[int, ...]
 
 
 def find(times: Sequence[float], span_s: float) -> list[Period]:
-    """The known periods in events at these times (s, from 0 on) within ``span_s`` seconds."""
-    folded = (_fold(times, span_s, seconds, name) for seconds, name in KNOWN)
-    return [one for one in folded if one is not None and one.power > -math.log(FALSE_ALARM_RATE)]
+    """The periods in events at these times (s, in order, from 0 on) within ``span_s`` seconds."""
+    found, taken = list[Period](), set[int]()
+    for one in sorted(_folds(times, span_s), key=lambda each: -each.power):
+        # Two periods together fold into others too.
+        if 2 * len(taken.intersection(one.members)) < len(one.members):
+            found.append(one)
+            taken.update(one.members)
+    return found
 
 
-def _fold(times: Sequence[float], span_s: float, seconds: float, name: str) -> Optional[Period]:
+def _folds(times: Sequence[float], span_s: float) -> Iterator[Period]:
+    """The proposals at which events stand out."""
+    exact = {_exactly(times, seconds) for seconds in _proposals(times, span_s)}
+    for seconds in sorted(exact):
+        one = _fold(times, span_s, seconds)
+        if one is not None and one.power > -math.log(FALSE_ALARM_RATE):
+            yield one
+
+
+def _proposals(times: Sequence[float], span_s: float) -> list[float]:
+    """The lengths in s that are most frequent between events."""
+    lags = max(min(_LAGS, _DISTANCES // max(len(times), 1)), 1)
+    most = span_s * LONGEST_SHARE / SHORTEST_S * 1.01
+    classes: Counter[int] = Counter()
+    for lag in range(1, min(lags, len(times) - 1) + 1):
+        apart = (later - time for time, later in zip(times, times[lag:]))
+        parts = (distance / SHORTEST_S for distance in apart)
+        classes.update(round(math.log(part) / _CLASS) for part in parts if 0.98 <= part <= most)
+    # A period may lie between two classes.
+    pairs = {low: classes[low] + classes[low + 1] for one in classes for low in (one - 1, one)}
+
+    def stands_out(low: int) -> float:
+        near = sum(classes[low + n] for n in range(-_AROUND, _AROUND + 2) if n not in (0, 1))
+        usual = near / _AROUND
+        return (pairs[low] - usual) / math.sqrt(usual + 1)
+
+    best = sorted(pairs, key=stands_out, reverse=True)[:_PROPOSALS]
+    lengths = [SHORTEST_S * math.exp((low + 0.5) * _CLASS) for low in best]
+    if len(times) > 1:
+        # The shorter a period, the more of a class its jitter is.
+        lengths.append(median(later - time for time, later in zip(times, times[1:])))
+    return [one for one in lengths if one >= 0.98 * SHORTEST_S]
+
+
+def _exactly(times: Sequence[float], seconds: float) -> float:
+    """The length of a period near this one, read over more and more turns."""
+    step = max(len(times) // _ANCHORS, 1)
+    turns, near = 1, 0.03
+    while turns * seconds * 2 < times[-1] - times[0]:
+        lengths = []
+        for time in times[::step]:
+            wanted = time + turns * seconds
+            at = bisect_left(times, wanted)
+            later = min(times[max(at - 1, 0) : at + 1], key=lambda one: abs(one - wanted))
+            if abs(later - wanted) < near * seconds:
+                lengths.append((later - time) / turns)
+        if len(lengths) < 3:
+            break
+        seconds, turns = median(lengths), 2 * turns
+    return seconds
+
+
+def _fold(times: Sequence[float], span_s: float, seconds: float) -> Optional[Period]:
     """The period, unless a faster or a slower one explains its events."""
     turns = min(int(span_s / seconds), _TURNS_MAX)
     cells = array("q", (int(time / seconds * _CELLS) for time in times if time < turns * seconds))
@@ -83,11 +140,12 @@ def _fold(times: Sequence[float], span_s: float, seconds: float, name: str) -> O
     few = most - expected < _SHARE * turns
     if few or _is_faster(folded, phase) or _is_slower(set(places.values()), expected):
         return None
+    # Periods are told apart if they drift by a cell over all turns.
+    periods = turns * _CELLS * math.log2(span_s * LONGEST_SHARE / SHORTEST_S + 2)
     return Period(
         frequency_hz=(1 - drift / _CELLS) / seconds,
-        name=name,
         rate_per_s=most / turns / seconds,
-        power=_unlikely(most, expected, turns) - math.log(tries * len(KNOWN)),
+        power=_unlikely(most, expected, turns) - math.log(tries * periods),
         members=tuple(places),
     )
 

@@ -39,7 +39,10 @@ class Senders:
         self._next[key] = after
         if after == first or time - ways[after - 1].time > self._reach:
             return ""
-        return origin(ways[after - 1])
+        sent = ways[after - 1]
+        # The kernel prints <...> if it has forgotten the name.
+        who = sent.comm if sent.comm not in ("", "<...>") else f"task {sent.pid}"
+        return f"{origin(sent)}, sent by {who} on CPU {sent.cpu}"
 
 
 def reschedules(event: TraceEvent) -> bool:
