@@ -51,7 +51,7 @@ def test_a_line_names_who_and_the_remedy() -> None:
     assert [(one.kind, one.name, one.per_s, one.us_per_s) for one in found] == [
         ("thread", "kworker/3:1", None, 3000.0),
         ("irq", "local_timer", 250.0, 1250.0),
-        ("thread", "short-lived, 9 started on all CPUs", None, 1000.0),
+        ("thread", "gone or moved on, 9 started on all CPUs", None, 1000.0),
         ("softirq", "TIMER", 20.0, 100.0),
         ("ipi", "IPI function call", 2.0, 10.0),
         ("irq", "irq 36 virtio1-req.0", 1.0, 5.0),

@@ -185,8 +185,8 @@ class Second:
             )
             for one in own
         ]
-        if most - known * share > 1.0 and self.look.started:
-            name = f"short-lived, {self.look.started} started on all CPUs"
+        if most - known * share > 1.0:
+            name = f"gone or moved on, {self.look.started} started on all CPUs"
             threads.append(Interrupter("thread", name, None, most - known * share))
         return threads
 

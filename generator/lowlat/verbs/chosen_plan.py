@@ -9,7 +9,6 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.host.root import Root
-from lowlat.measure.remedies import Remedies, fixed, threads
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Kernel, Machine
@@ -19,7 +18,6 @@ from lowlat.plan.boot_machine import boot_machine
 from lowlat.plan.cpu_request import merge
 from lowlat.plan.kubelet import for_kubelet
 from lowlat.probe import probe
-from lowlat.probe.devices import read_interrupts
 from lowlat.probe.kernel import read_release
 from lowlat.verbs import options
 from lowlat.verbs.options import PlanChoice
@@ -98,19 +96,6 @@ def here(root: Root, name: Optional[str] = None) -> Plan:
     if name is not None:
         return current.plan(name, root)
     return applied(root) or current.plan(profile.DEFAULT, root)
-
-
-def remedies(root: Root) -> Remedies:
-    """The remedies of a host, without the settings that are in effect or cannot be had."""
-    from lowlat.verify import verdict  # few verbs name remedies
-
-    known = Remedies(fixed=fixed(read_interrupts(root)), threads=threads(root))
-    try:
-        plan = applied(root) or current.settings(profile.DEFAULT, root)
-    except Refused:
-        return known
-    held = verdict.in_effect(verdict.verify(plan, root))
-    return replace(known, useless=held | {skipped.name for skipped in plan.skipped})
 
 
 def _difference(plan: Plan, known: Optional[Plan]) -> str:

@@ -103,9 +103,9 @@ def _tell(path: Path) -> None:
 
 def _remedies() -> Remedies:
     from lowlat.host.root import Root
-    from lowlat.verbs import chosen_plan  # as below: only a run that names causes needs it
+    from lowlat.verbs import host_remedies  # as below: only a run that names causes needs it
 
-    return chosen_plan.remedies(Root())
+    return host_remedies.read(Root())
 
 
 def _host() -> Mapping[str, object]:

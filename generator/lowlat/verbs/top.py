@@ -17,7 +17,7 @@ from lowlat.measure.child import find_harness
 from lowlat.measure.follow import CpuSecond, Look, Occupants, Second, parse_line
 from lowlat.measure.remedies import Remedies
 from lowlat.model.cpuset import CpuSet
-from lowlat.verbs import chosen_plan
+from lowlat.verbs import host_remedies
 
 #: The harness's longest duration.
 _FOREVER = "24h"
@@ -47,7 +47,7 @@ def main(args: TopArguments) -> int:
         seconds("--duration", args.duration, (2.0, 86400.0, "2s to 24h, or --once"))
     # In place on a terminal, else each second below the last.
     begin, end = (Encoded("\033[H\033[J"), "") if is_screen(sys.stdout) else ("", "\n")
-    remedies = chosen_plan.remedies(Root())
+    remedies = host_remedies.read(Root())
     with _harness(args) as child:
         for second in _followed(child):
             sys.stdout.write(begin)

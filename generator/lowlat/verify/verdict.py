@@ -7,9 +7,8 @@ from typing import Optional
 from lowlat.base.typed_json import encode
 from lowlat.host.kmsg import read_messages
 from lowlat.host.root import Root
-from lowlat.measure.remedies import Remedies, fixed
+from lowlat.measure.remedies import Remedies
 from lowlat.model.plan import Plan
-from lowlat.probe.devices import read_interrupts
 from lowlat.verify import tasks
 from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.boot import BootFindings
@@ -37,7 +36,7 @@ def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Fi
     rows += RuntimeFindings(behaviour).rows()
     rows += movers(plan, root)
     settings = tuple(rows)
-    known = Remedies(fixed=fixed(read_interrupts(root)))
+    known = Remedies(fixed=dict.fromkeys(map(int, behaviour.kept), False))
     rows += kernel_words(messages, settings)
     if counts is not None:
         ticks = Ticks(plan, counts, boot.row("nohz_full"), boot.unstable_clock)
