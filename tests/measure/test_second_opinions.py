@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from lowlat.measure.tools import cyclictest
 from support import needs
 from support.harness import SHORT, Bench, Harness, needs_root, needs_two_cpus
 
@@ -34,13 +35,12 @@ def test_second_opinion(harness: Harness) -> None:
 @needs_root
 @pytest.mark.root
 def test_cyclictest_is_a_second_opinion(bench: Bench) -> None:
-    from lowlat.measure.tools import cyclictest
-
     done = bench.call(*SHORT, "--second-opinion", "cyclictest")
     (opinion,) = done.run["second_opinions"]
     assert done.status == 0, done.run["problems"]
     assert (opinion["tool"], opinion["exit"]) == ("cyclictest", 0)
-    assert len(cyclictest.maxima_us(opinion["output"])) == len(done.run["cpus"])
+    found = cyclictest.read(opinion["output"])
+    assert found is not None and len(found.result.times) == len(done.run["cpus"])
 
 
 def test_rtla_is_told_cpus_time_and_policy(bench: Bench) -> None:

@@ -7,12 +7,14 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_causes import CLOCK, SPIN, line, switch
 
 from lowlat.measure.causes.attribution import attach
 from lowlat.measure.tools import cyclictest, results
+from lowlat.model.tool import MoreThan
 from support import needs, procs, waits
 from support.harness import SHORT, Bench, needs_root, needs_two_cpus, option
 
@@ -96,26 +98,26 @@ def test_mixed_work_has_every_kind_on_every_cpu_beside_another(bench: Bench) -> 
 
 @pytest.mark.parametrize("release", ["2.4", "2.6", "2.10"])
 def test_the_percentiles_of_cyclictest(release: str) -> None:
-    text = (TOOLS / f"cyclictest-{release}-json.json").read_text()
-    threads = json.loads(text)["thread"].values()
-    found = dict(cyclictest.percentiles_us(text))
-    middles = []
-    for thread in threads:
+    document = json.loads((TOOLS / f"cyclictest-{release}-json.json").read_text())
+    found = cyclictest.read_json(document).result.times
+    for one, thread in zip(found, document["thread"].values()):
         # Wake-ups beyond the histogram were later than all in it.
-        values = [int(us) for us, n in thread["histogram"].items() for _ in range(n)]
-        middles.append(sorted(values)[-(-thread["cycles"] // 2) - 1] + 0.5)
-    assert found["p50"] == pytest.approx(sum(middles) / len(middles))
-    assert "p99.99" not in found, "it lies above the histogram"
+        values = sorted(int(us) for us, n in thread["histogram"].items() for _ in range(n))
+        middle = values[-(-thread["cycles"] // 2) - 1] + 0.5
+        assert one.percentile_us(0.5) == pytest.approx(middle)
+        assert isinstance(one.percentile_us(0.9999), MoreThan), "it lies above the histogram"
 
 
-def test_percentiles_stand_beside_the_maxima() -> None:
-    text = (TOOLS / "cyclictest-2.4-json.json").read_text()
-    found = results.parsed("cyclictest", {"output": "", "json": text})
-    assert found is None, "its text has no result"
+def test_a_tools_json_is_read_before_its_text() -> None:
+    written = (TOOLS / "cyclictest-2.4-json.json").read_text()
     printed = (TOOLS / "cyclictest-2.4-text.txt").read_text()
-    found = results.parsed("cyclictest", {"output": printed, "json": text})
-    assert found is not None and isinstance(found["figures"], dict)
-    assert {"0", "1", "p50"} <= set(found["figures"])
+    for part, most in (({"output": printed, "json": written}, 40979), ({"output": printed}, 5107)):
+        opinion: dict[str, Any] = {"tool": "cyclictest", "cpus": "2-3", **part}
+        run: dict[str, Any] = {"second_opinions": [opinion]}
+        results.add(run)
+        times = opinion["parsed"]["times"]
+        assert max(one["max_us"] for one in times) == most
+        assert [one["cpu"] for one in times] == ([0, 1] if "json" in part else [2, 3])
 
 
 # The latest wake-up and the trace

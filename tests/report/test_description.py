@@ -37,7 +37,7 @@ def test_one_run_is_described(bench: ReportBench) -> None:
         "quiet on CPUs 2-3, 120 s: noise 1,200 ppm (0.12 %), the longest gap 5.40 us, 100.0 "
         "interrupts/s (complete)."
     )
-    (row,) = [line.split() for line in lines if line.startswith("2 ")]
+    row = next(line.split() for line in lines if line.startswith("2 "))
     # CPU, seconds, noise in percent, longest gap, interrupts, and for each class the number and its
     # ms.
     assert row == [

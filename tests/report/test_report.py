@@ -19,7 +19,7 @@ CONTRACT = ["schema", "verdict", "why", "boots", "seconds", "emulated", "endpoin
 CONTRACT += ["not_in_effect", "flags", "labels", "longest_gaps", "sets", "kernels"]
 CONTRACT += ["throughput"]
 ENDPOINT = ["name", "unit", "cpu", "before", "after", "ratio", "ratio_at_least"]
-ENDPOINT += ["ci95", "p", "primary", "pooling", "counts", "ranges"]
+ENDPOINT += ["ci95", "p", "primary", "pooling", "counts", "ranges", "more_than"]
 DURATIONS = ("noise_ppm", "events_per_s@", "tw_", "max_ns", "oslat_")
 
 
@@ -536,10 +536,11 @@ def test_a_recorded_run_of_the_harness(bench: ReportBench) -> None:
 
 
 def test_stress_ng_yaml_of_0_15() -> None:
-    rates = stress_ng.parse(STRESS)
-    assert (rates.version, rates.compiler) == ("0.15.06", "gcc 12.2.0")
-    assert list(rates.throughput) == ["fault", "vm", "timer"]
-    assert rates.throughput["timer"] == pytest.approx(98.999237)
+    found = stress_ng.read(STRESS)
+    assert found is not None
+    assert found.result.version == "0.15.06 gcc 12.2.0"
+    assert list(found.result.figures) == ["fault", "vm", "timer"]
+    assert found.result.figures["timer"] == pytest.approx(98.999237)
 
 
 def test_stress_ng_instances_are_not_added_up() -> None:
@@ -557,8 +558,10 @@ def test_stress_ng_instances_are_not_added_up() -> None:
 times:
       run-time: 1.0
 """
-    assert stress_ng.parse(nested).throughput == {"vm": 3.0}
-    assert stress_ng.parse("").throughput == {}
+    found = stress_ng.read(nested)
+    assert found is not None
+    assert found.result.figures == {"vm": 3.0}
+    assert stress_ng.read("") is None
 
 
 def test_what_only_a_guests_init_reads_is_no_part_of_the_line(bench: ReportBench) -> None:

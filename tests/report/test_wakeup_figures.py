@@ -34,8 +34,17 @@ def woken(
         "skipping_ns": {"p99.9": 700 * us},
         "longest": [{"begin_s": 1.5, "length_ns": us * 4000, "chain": chain}],
     }
-    figures = {"0": us * 3, "1": us * 4, "p99.9": us / 2}
-    cross_check = {"tool": "cyclictest", "parsed": {"version": "2.40", "figures": figures}}
+    times = [
+        {
+            "cpu": cpu,
+            "max_us": most,
+            "samples": 1,
+            "range_us": us,
+            "counts": [[us / 4, us * 0.75, 1]],
+        }
+        for cpu, most in ((2, us * 3), (3, us * 4))
+    ]
+    cross_check = {"tool": "cyclictest", "parsed": {"version": "2.40", "times": times}}
     runs = arm(name, noise, first=first)
     for run, ppm in zip(runs, noise):
         run["cpus"] = [cpu_run(cpu, 10.0, ppm, wakeup=late) for cpu in (2, 3)]
@@ -78,7 +87,7 @@ def test_it_stands_beside_cyclictest_with_their_agreement(bench: ReportBench) ->
     )
     assert lines[at + 1][-5:] == ["8.00", "40.0", "80.0", "160.0", "320.0"]
     assert lines[at + 2][-3] == "56.0"
-    assert lines[at + 3] == ["-", "cyclictest", "-", "-", "40.0", "-", "320.0"]
+    assert lines[at + 3] == ["-", "cyclictest", *["40.0"] * 4, "320.0"]
     assert lines[at + 4][:5] == ["-", "agreement", "-", "-", "1.40"]
     assert "s, CPU 2 at 1.500 s: the latest wake-up" in out
     status, alone = bench.call(*files[0])

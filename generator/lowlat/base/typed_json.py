@@ -244,15 +244,26 @@ def read_document(
     with files.reporting_errors(str(path), hint):
         text = files.read(path, bounds.DOCUMENT)
     try:
-        data = bounds.read_json(text, _no_constant)
+        data = parse(text)
     except ValueError as error:
         raise Refused(f"{path}: not JSON: {error}", hint=hint) from error
     if not isinstance(data, dict) or data.get("schema") != schema:
         raise Refused(f"{path}: not a {schema} document", hint=hint)
+    return built(path, build, data, redo)
+
+
+def built(path: Path, build: Callable[[dict[str, Any]], _T], data: dict[str, Any], redo: str) -> _T:
+    """What ``build`` makes of the object in a file. Raises Refused, with how to ``redo`` the file,
+    if it is damaged."""
     try:
         return build(data)
     except Mistyped as error:
         raise Refused(f"{path}: {error.message}", hint=redo) from error
+
+
+def parse(data: bytes) -> Any:
+    """The JSON in a file that others wrote. Raises ValueError if it is invalid."""
+    return bounds.read_json(data, _no_constant)
 
 
 def _no_constant(name: str) -> float:

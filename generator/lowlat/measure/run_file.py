@@ -1,21 +1,94 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads a run's file once, for all its uses."""
+"""Reads the files of runs, once for all their uses: lowlat's own, and those of other tools."""
 
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from lowlat.base.typed_json import read_document
+from lowlat.base import bounds, files, typed_json
+from lowlat.base.errors import Refused
+from lowlat.measure import imported
+from lowlat.measure.tools import files as tool_files
 from lowlat.measure.tools import results
+from lowlat.measure.tools.files import Unknown
 from lowlat.model.run import SCHEMA, Run
+
+#: What a terminal was told: colours, movements of the cursor, and that it be cleared.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|c)")
 
 
 def read_run(path: Path) -> Run:
-    """Read a file of ``lowlat-gen measure`` or ``lowlat-measure --json``. Raises Refused if it is
-    missing, not JSON, of another schema, or lacks a key."""
-    run = read_document(path, _run, SCHEMA, "'lowlat-gen measure'", "measure again")
+    """Read a file of ``lowlat-gen measure``, ``lowlat-measure --json``, or another tool. Raises
+    Refused if it is missing or damaged, or has a form that is not read."""
+    hint = f"give a file of 'lowlat-gen measure', or of {tool_files.READ}"
+    with files.reporting_errors(str(path), hint):
+        data = files.read(path, bounds.DOCUMENT)
+    try:
+        document = typed_json.parse(data)
+    except ValueError as error:
+        if path.suffix == ".json" or data.lstrip()[:1] == b"{":
+            raise Refused(f"{path}: not JSON: {error}", hint=hint) from error
+        document = None
+    if isinstance(document, dict) and document.get("schema") == SCHEMA:
+        run = typed_json.built(path, _run, document, "measure again")
+    elif isinstance(document, dict) and "schema" in document:
+        raise Unknown(f"{path}: not a {SCHEMA} document", hint=hint)
+    else:
+        run = _imported(path, data, document)
     return replace(run, path=path)
 
 
 def _run(value: dict[str, object]) -> Run:
     results.add(value)  # lowlat-measure alone stores only what the tools printed
     return Run.from_json(value)
+
+
+def _imported(path: Path, data: bytes, document: Any) -> Run:
+    try:
+        return imported.run_of(tool_files.read(_plain(data), document))
+    except Refused as error:
+        raise type(error)(f"{path}: {error.message}", hint=error.hint) from error
+
+
+def _plain(data: bytes) -> str:
+    """The text as the tool printed it, also if it went through a terminal or was pasted."""
+    text = data[: bounds.HOST_FILE].decode("utf-8-sig", "replace").replace("\r\n", "\n")
+    return textwrap.dedent(_ESCAPES.sub("", text))
+
+
+def read_runs(path: Path) -> tuple[Run, ...]:
+    """The run in a file, or the runs in the files of a folder, by name; subfolders and files that
+    are no runs are passed over. Raises Refused as read_run() does, or if there is no run."""
+    if not path.is_dir():
+        return (read_run(path),)
+    with files.reporting_errors(str(path)):
+        inside = sorted(file for file in path.iterdir() if not file.name.startswith("."))
+    runs = tuple(_once(list(_of_folder(inside))))
+    if not runs:
+        raise Refused(f"{path}: has no run", hint=f"give a folder of runs, or of {tool_files.READ}")
+    return runs
+
+
+def _of_folder(inside: Iterable[Path]) -> Iterator[Run]:
+    for path in inside:
+        if path.is_file():
+            with suppress(Unknown):
+                yield read_run(path)
+
+
+def _once(runs: list[Run]) -> Iterator[Run]:
+    """One run of those that a tool wrote in two forms: with the same name but for its end, the one
+    that a program shall read."""
+    kept = {(run.path.stem, run.imported.tool) for run in runs if run.imported and _formal(run)}
+    for run in runs:
+        twin = run.imported and not _formal(run) and (run.path.stem, run.imported.tool) in kept
+        if not twin:
+            yield run
+
+
+def _formal(run: Run) -> bool:
+    return run.imported is not None and run.imported.form in ("JSON", "YAML")

@@ -21,6 +21,7 @@ from lowlat.model.cmdline import without_virtme
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.endpoint import NOISE
 from lowlat.model.machine import Core, Cpus, Machine, Processor
+from lowlat.model.tool import ToolFile, ToolResult
 
 SCHEMA = "lowlat.run/1"
 
@@ -32,15 +33,6 @@ class RunClock:
     source: str
     hz: float
     floor_ns: Optional[float]
-
-
-@dataclass(frozen=True)
-class ToolResult:
-    """The output of another program, by stressor, CPU or thread. ``version`` is the program's, with
-    all that must be equal for figures to be comparable; "" if it does not print one."""
-
-    version: str
-    figures: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -341,6 +333,10 @@ class Run:
     attribution: Attribution = Attribution()
     together: tuple[Together, ...] = ()
     path: Path = Path()
+    #: The file of another tool that takes a run's place.
+    imported: Optional[ToolFile] = None
+    #: Its place among the pairs that the names of files declare, from 0.
+    pair: Optional[int] = None
 
     @classmethod
     def from_json(cls, value: object) -> Run:
@@ -399,10 +395,10 @@ class Run:
 
     @property
     def kernel_words(self) -> str:
-        """The kernel and, if known, its tick rate and the hypervisor."""
+        """The kernel and, if known, its tick rate and the hypervisor; "" if it is not known."""
         hz = f", HZ={self.host.hz}" if self.host.hz else ""
         beneath = f", under {self.host.hypervisor}" if self.host.hypervisor else ""
-        return f"Linux {self.kernel}{hz}{beneath}"
+        return f"Linux {self.kernel}{hz}{beneath}" if self.kernel else ""
 
     def cpu(self, number: int) -> CpuRun:
         return self._by_number[number]

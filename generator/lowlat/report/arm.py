@@ -73,7 +73,7 @@ class Arm:
     @property
     def kernels(self) -> str:
         """A text of the kernels of the runs."""
-        return " | ".join(dict.fromkeys(run.kernel_words for run in self.runs))
+        return " | ".join(filter(None, dict.fromkeys(run.kernel_words for run in self.runs)))
 
     @property
     def sets(self) -> Mapping[str, CpuSet]:
@@ -94,8 +94,9 @@ class Arm:
 
     @property
     def starts(self) -> list[Optional[float]]:
-        """The start of the first run of each boot, in seconds; None if not known."""
-        times = ([_seconds(run.started) for run in boot] for boot in self.boots)
+        """The start of the first run of each boot, in seconds; None if not known. Declared pairs
+        follow each other where the files have no time."""
+        times = ([_start(run) for run in boot] for boot in self.boots)
         return [min((time for time in own if time is not None), default=None) for own in times]
 
     def values(self, cpus: CpuSet, measures: Sequence[Measure]) -> dict[Key, tuple[float, ...]]:
@@ -116,6 +117,10 @@ def named(role: str, runs: tuple[Run, ...]) -> str:
     """The common part of the runs' labels, without a number at the end; else the role."""
     stems = {_NUMBER.sub("", run.label) or run.label for run in runs}
     return stems.pop() if len(stems) == 1 and "" not in stems else role
+
+
+def _start(run: Run) -> Optional[float]:
+    return run.pair if run.pair is not None and not run.started else _seconds(run.started)
 
 
 def _seconds(text: str) -> Optional[float]:

@@ -1,16 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The finding and the tables of one arm by itself, the same for the terminal and for a ticket."""
 
+from collections.abc import Iterator
 from typing import Callable
 
-from lowlat.report import osnoise, wakeup, work
+from lowlat.report import cross_check, osnoise, wakeup, work
 from lowlat.report.description import Description
-from lowlat.report.endpoint import ALONE, INTERRUPTS, POOLED_INTERRUPTS, POOLED_NOISE
+from lowlat.report.endpoint import (
+    ALONE,
+    INTERRUPTS,
+    POOLED_INTERRUPTS,
+    POOLED_NOISE,
+    THROUGHPUT,
+)
 from lowlat.report.figures import CAUSES, TOGETHER
-from lowlat.report.measure import size
+from lowlat.report.measure import Key, size
 from lowlat.report.osnoise import OsnoiseArm
-from lowlat.report.tables import MOST_CPUS, MOST_SOURCES, WHOLE, Table, with_levels, with_rows
+from lowlat.report.tables import (
+    MOST_CPUS,
+    MOST_SOURCES,
+    WHOLE,
+    Table,
+    cpus_noun,
+    of_tools,
+    with_levels,
+    with_rows,
+)
 from lowlat.report.wording import noise, number, source
+
+_RATE = "bogo operations a second"
 
 
 def finding(description: Description) -> tuple[str, str]:
@@ -20,13 +38,31 @@ def finding(description: Description) -> tuple[str, str]:
     if (ppm := description.get(POOLED_NOISE)) is not None:
         longest = (description.get("max_ns") or 0.0) / 1e3
         told = [f"noise {noise(ppm)}", f"the longest gap {number(longest)} us", *told]
-    noun = "CPU" if len(description.cpus) == 1 else "CPUs"
-    where = f"{noun} {description.cpus}, {description.seconds:.4g} s"
-    if description.runs > 1:
+    told += _of_file(description)
+    time = f"{description.seconds:.4g} s" if description.seconds else "a time not known"
+    noun = cpus_noun(description.cpus)
+    where = f"on {noun}, {time}" if description.cpus else f"for {time}"
+    if description.runs > 1 and description.tool:
+        where += f" in {description.runs} files"
+    elif description.runs > 1:
         where += f" in {description.runs} runs of {_boots(description.boots)}"
     state = "complete" if description.complete else "PARTIAL"
     state += "" if description.valid else ", NOT VALID"
-    return f"{description.label} on {where}: {', '.join(told)}", state
+    state = description.forms or state
+    what = f"{description.tool}, {description.label}" if description.tool else description.label
+    return f"{what} {where}: {', '.join(told)}", state
+
+
+def _of_file(description: Description) -> Iterator[str]:
+    """The main figures of another tool's files."""
+    for tool, part in cross_check.SERIES if description.tool else ():
+        for shown in ("p99.9", "max"):
+            us = description.by_key.get(Key(f"{tool}_{shown}_us", row=part))
+            if us is not None:
+                word = "maximum" if shown == "max" else shown
+                yield f"{f'{part} ' if part else ''}{word} {number(us)} us"
+    for stressor, rate in description.parts(THROUGHPUT).items() if description.tool else ():
+        yield f"{stressor} {number(rate)} {_RATE}"
 
 
 def _boots(count: int) -> str:
@@ -44,7 +80,6 @@ def tables(description: Description, *, parts: bool = True) -> tuple[Table, ...]
         for one in with_levels(ALONE, description.by_key)
         if (value := description.by_key.get(one.key())) is not None
     )
-    noun = "CPU" if len(description.cpus) == 1 else "CPUs"
     arm = OsnoiseArm(description.label, description.seconds, description.by_key)
     rate = (("stress-ng's matrix", str(description.throughput)),) if description.throughput else ()
     timed = {key: number(value) for key, value in description.by_key.items() if key.cpu == "all"}
@@ -52,10 +87,12 @@ def tables(description: Description, *, parts: bool = True) -> tuple[Table, ...]
     title = "interrupts by source, /s"
     sources = _by_row(description, INTERRUPTS, title, source, POOLED_INTERRUPTS)
     candidates = (
-        Table((f"{noun} {description.cpus}", description.label), rows, wide=True),
+        Table((cpus_noun(description.cpus), description.label), rows, wide=True),
         _per_cpu(description, arm),
+        *of_tools(_worst(description), lambda key: osnoise.cell(description.by_key.get(key))),
         Table.of(osnoise.gaps(description.longest_gaps, description.sets)),
         Table(("throughput", description.label), rate),
+        *([_by_row(description, THROUGHPUT, _RATE, str)] if description.tool else ()),
         Table.of(work.rows(timed), work.NOTE),
         Table.of(wakeup.rows((arm,)), wakeup.NOTE),
         *((causes, sources) if parts else ()),
@@ -77,8 +114,12 @@ def _by_row(
 
 
 def _per_cpu(description: Description, arm: OsnoiseArm) -> Table:
-    noise_of = {cpu: description.get(POOLED_NOISE, cpu) or 0.0 for cpu in description.cpus}
-    worst = sorted(noise_of, key=noise_of.__getitem__, reverse=True)
-    left = len(worst) - MOST_CPUS
+    left = len(description.cpus) - MOST_CPUS
     note = f"the worst {MOST_CPUS}; {left} more in --json" if left > 0 else ""
-    return Table.of(osnoise.rows((arm,), sorted(worst[:MOST_CPUS]), description.sets), note)
+    return Table.of(osnoise.rows((arm,), _worst(description), description.sets), note)
+
+
+def _worst(description: Description) -> list[int]:
+    """The CPUs for which there is room."""
+    value = {cpu: description.get(description.primary, cpu) or 0.0 for cpu in description.cpus}
+    return sorted(sorted(value, key=value.__getitem__, reverse=True)[:MOST_CPUS])

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 
 from lowlat.base.typed_json import encode, encode_fields
+from lowlat.model.tool import MoreThan
 from lowlat.report.build import SCHEMA, Report
 from lowlat.report.comparison import SCHEMA as COMPARISON
 from lowlat.report.comparison import Comparison
@@ -60,6 +61,7 @@ def _figure(one: ComparedFigure) -> dict[str, object]:
     fields = asdict(one)
     key: Key = fields.pop("key")
     fields["pooling"] = one.pooling.value
+    fields["more_than"] = [n for n in ("before", "after") if isinstance(fields[n], MoreThan)]
     return {"name": key.text, "unit": one.unit, "cpu": key.cpu, **fields}
 
 
@@ -69,6 +71,7 @@ def described(description: Description) -> dict[str, object]:
         {
             **{"name": one.key.text, "unit": one.unit, "cpu": one.key.cpu},
             **{"value": one.value, "pooling": one.pooling.value},
+            "more_than": isinstance(one.value, MoreThan),
         }
         for one in description.figures
     ]

@@ -33,7 +33,8 @@ class Report:
     measured in a boot of either arm, and the boots per arm needed to find the observed change (None
     if it was found or the number is unknown). ``kernels`` are texts of either arm, with HZ;
     ``throughput`` is the loss of stress-ng's matrix, if time has a meaning; ``sets`` are the CPUs
-    by the plan's names, ``longest_gaps`` those of either arm with known causes."""
+    by the plan's names, ``tool`` is the one whose files are compared ("" for lowlat's own runs),
+    ``longest_gaps`` those of either arm with known causes."""
 
     name: str
     first: str
@@ -49,6 +50,7 @@ class Report:
     kernels: tuple[str, str] = ("", "")
     throughput: Optional[Loss] = None
     sets: Mapping[str, CpuSet] = field(default_factory=dict)
+    tool: str = ""
     longest_gaps: tuple[ArmGap, ...] = ()
     boots_to_find: Optional[int] = None
 
@@ -118,6 +120,7 @@ def build(before: Arm, after: Arm, primary: Key) -> Report:
         kernels=(before.kernels, after.kernels),
         throughput=lost,
         sets=after.sets or before.sets,
+        tool=comparable.tool_words((*before.runs, *after.runs)),
         longest_gaps=gaps,
         boots_to_find=needed,
     )
@@ -137,7 +140,7 @@ def _concluded(pair: Pair) -> tuple[Verdict, tuple[ComparedFigure, ...]]:
 
 def _seconds(arm: Arm, cpus: CpuSet) -> float:
     """The time for which a CPU was measured in a boot, in seconds, on average."""
-    return fmean(arm.seconds(cpus)) / len(cpus)
+    return fmean(arm.seconds(cpus)) / (len(cpus) or 1)
 
 
 def _swallowed(arms: Iterable[Arm]) -> Iterator[str]:

@@ -6,15 +6,15 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import and_
 from typing import Callable, Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report import figures, pace, siblings
+from lowlat.report import cross_check, figures, pace, siblings
 from lowlat.report.arm import Arm
-from lowlat.report.cross_check import NOTES
+from lowlat.report.cross_check import NOTES, tool
 
 Runs = Sequence[Run]
 
@@ -28,8 +28,11 @@ _EMULATION = (
 #: The length up to which a value is shown whole.
 _LONG = 60
 
-#: Options of stress-ng that name a file, a folder or a port, and do not change the load.
-_PATH_OPTIONS = {"--yaml", "-Y", "--temp-path", "--log-file", "--sock-port", "--udp-port"}
+#: Options that name a file, a folder or a port, and do not change what is done.
+_PATH_OPTIONS = {
+    *("--yaml", "-Y", "--temp-path", "--log-file", "--sock-port", "--udp-port"),
+    *("--json", "--histfile"),
+}
 
 #: A load whose work differs by this share is reported.
 _DOSE = 0.1
@@ -48,6 +51,12 @@ def refusal(before: Arm, after: Arm) -> Optional[str]:
     runs = (*before.runs, *after.runs)
     if len({run.emulated for run in runs}) > 1:
         return "some runs were made under emulation and some were not"
+    tools = {arm.name: _listed({tool(run) for run in arm.runs}) for arm in (before, after)}
+    if len({tool(run) for run in runs}) > 1:
+        each = ", ".join(f"{name}: {told}" for name, told in tools.items())
+        return f"the runs are of different tools ({each})"
+    if all(run.imported and run.throughput for run in runs):
+        return None
     for run in runs:
         if not len(run.measured):
             return f"{run.path.name} measured no CPU"
@@ -74,6 +83,15 @@ def doubt(before: Arm, after: Arm) -> Optional[str]:
     return f"{partial[0]} is not complete or not valid" if partial else None
 
 
+def unnamed(before: Arm, after: Arm) -> Optional[str]:
+    """The reason why files of other tools are not tested: nobody said which boots they are of."""
+    runs = (*before.runs, *after.runs)
+    if not runs[0].imported or all(run.boot_id for run in runs):
+        return None
+    count = f"{len(before.runs)} against {len(after.runs)} files"
+    return f"{count}; a file of {tool(runs[0])} names no boot (--pairs-by-name counts each as one)"
+
+
 def _whole(run: Run) -> bool:
     """Whether the measurement itself is complete. A missing cross-check does not matter, because
     it would run afterwards."""
@@ -91,7 +109,7 @@ def flags(before: Arm, after: Arm) -> list[str]:
     """Weaknesses of the comparison, one sentence each, the most important first."""
     runs = (*before.runs, *after.runs)
     result = [*_differences(before, after), *_boots(before, after)]
-    if not runs[0].emulated and _in_some(map(oslat_version, runs)):
+    if not runs[0].emulated and _in_some(cross_check.version("oslat", run) for run in runs):
         result.append("only some runs have a result of oslat")
     if _in_some(run.machine_words for run in runs):
         result.append("some runs do not name their machine; 'lowlat-gen measure' records it")
@@ -167,10 +185,15 @@ def _clipped(text: str) -> str:
 
 
 def _boots(before: Arm, after: Arm) -> Iterator[str]:
+    if any(run.pair is not None for run in before.runs):
+        yield (
+            "the names of the files declare the boots and their pairs: not pre-registered, and the "
+            "order within a pair is not known"
+        )
     ours, theirs = ([r.boot_id for r in arm.runs if r.boot_id] for arm in (before, after))
     if set(ours) & set(theirs):
         yield "runs of both sides come from the same boot: settings of the boot did not change"
-    elif len({run.cmdline for run in (*before.runs, *after.runs)}) == 1:
+    elif len({run.cmdline for run in (*before.runs, *after.runs)} - {""}) == 1:
         yield "the kernel command line is the same in both arms"
     for name, boots in ((before.name, ours), (after.name, theirs)):
         if len(set(boots)) < len(boots):
@@ -220,15 +243,28 @@ def _listed(values: Iterable[str]) -> str:
 # Traits that runs must have in common, each as a text.
 
 
-def oslat_version(run: Run) -> str:
-    """oslat's version; "" if it did not run."""
-    return run.oslat.result.version if run.oslat and run.oslat.result else ""
+def tool_words(runs: Runs) -> str:
+    """The tools, with their versions, whose files the runs are; "" for lowlat's own runs."""
+    known = ((tool(run), run.imported) for run in runs)
+    words = (f"{name} {file.result.version}".strip() for name, file in known if file)
+    return " and ".join(sorted(set(words)))
 
 
-def cross_check_versions(run: Run) -> str:
-    """The versions of the other cross-checks that have a result."""
-    known = {f"{one.tool} {one.version}" for one in run.second_opinions if one.result}
-    return " and ".join(sorted(known))
+def _options(run: Run) -> str:
+    """The command of another tool without the names of its files."""
+    return _normal(run.imported.command) if run.imported else ""
+
+
+def _duration(run: Run) -> str:
+    """Other tools measure for a little more or less than they were asked to."""
+    if not run.imported:
+        return f"{round(run.duration_s, 1):g} s"
+    return f"{run.duration_s:.2g} s" if run.duration_s else ""
+
+
+def _interval(run: Run) -> str:
+    known = run.imported.interval_us if run.imported else 0.0
+    return f"{known:g} us" if known else ""
 
 
 def stress_versions(run: Run) -> str:
@@ -295,6 +331,9 @@ _OF_EVERYTHING = (
     _Trait("scheduling policies", lambda run: run.policy),
     _Trait("harness builds", lambda run: run.harness),
     _Trait("observers", _observer, "; an observer makes noise of its own"),
+    _Trait("versions of the tool", lambda run: run.imported.result.version if run.imported else ""),
+    _Trait("options of the tool", _options),
+    _Trait("intervals of the tool", _interval),
 )
 
 #: Nor if one of these differs, except under emulation: they change durations.
@@ -303,7 +342,7 @@ _OF_DURATIONS = (
     _Trait("thresholds", lambda run: f"{run.threshold_ns:g} ns", "; noise counts different events"),
     _Trait(
         "durations",
-        lambda run: f"{round(run.duration_s, 1):g} s",
+        _duration,
         "; longest gaps, percentiles and noise in bursts are not comparable",
     ),
     _Trait("intervals of wake-ups", wakeups, unknown=True),
@@ -319,6 +358,13 @@ _OF_NOTHING = (
         unknown=True,
     ),
     _Trait("measured CPUs", lambda run: str(run.measured), "; only the common ones are compared"),
-    _Trait("oslat versions", oslat_version, "; oslat is left out", unknown=True),
-    _Trait("second opinion versions", cross_check_versions, "; they are left out", unknown=True),
+    *(
+        _Trait(
+            f"{name} versions",
+            partial(cross_check.version, name),
+            f"; {name} is left out",
+            unknown=True,
+        )
+        for name in cross_check.TOOLS
+    ),
 )

@@ -8,7 +8,7 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet
-from lowlat.report import comparable, pace, pooling, siblings, throughput
+from lowlat.report import comparable, cross_check, pace, pooling, siblings, throughput
 from lowlat.report.arm import Arm, ArmGap
 from lowlat.report.endpoint import POOLED_INTERRUPTS, POOLED_NOISE
 from lowlat.report.measure import Cpu, Key, Pooling
@@ -30,12 +30,15 @@ class DescribedFigure:
 
 @dataclass(frozen=True)
 class Description:
-    """The document ``lowlat.description/1``. ``kernels`` is a text, with HZ; ``seconds`` is the
-    time for which each CPU was measured in all runs; ``longest_gaps`` have their causes in order,
-    ``throughput`` is the rate of stress-ng's matrix, ``sets`` are CPUs by the plan's names,
-    ``flags`` are the problems of the runs."""
+    """The document ``lowlat.description/1``. ``tool`` is that whose files are described, with its
+    version, and ``forms`` their forms, "" for lowlat's own runs. ``kernels`` is a text, with HZ;
+    ``seconds`` is the time for which each CPU was measured in all runs; ``longest_gaps`` have their
+    causes in order, ``throughput`` is the rate of stress-ng's matrix, ``sets`` are CPUs by the
+    plan's names, ``flags`` are the problems of the runs."""
 
     label: str
+    tool: str
+    forms: str
     kernel: str
     kernels: str
     runs: int
@@ -70,7 +73,10 @@ class Description:
     @property
     def primary(self) -> str:
         """The figure by which CPUs are drawn: durations mean nothing under emulation."""
-        return POOLED_INTERRUPTS if self.emulated else POOLED_NOISE
+        if self.emulated:
+            return POOLED_INTERRUPTS
+        known = (one.name for one in cross_check.LONGEST.values() if self.get(one.name) is not None)
+        return POOLED_NOISE if self.get(POOLED_NOISE) is not None else next(known, POOLED_NOISE)
 
     @property
     def cpus(self) -> CpuSet:
@@ -80,7 +86,7 @@ class Description:
 def describe(arm: Arm) -> Description:
     """The figures of at least one run. Raises Refused if no CPU was measured in all of them."""
     cpus = comparable.common_cpus(arm.runs)
-    if not len(cpus):
+    if not len(cpus) and not all(run.imported and run.throughput for run in arm.runs):
         raise Refused(f"{arm.name}: no CPU was measured in every run", hint="give fewer runs")
     first = arm.runs[0]
     wanted = (*measures(arm.runs, cpus, emulated=first.emulated), *arm.asked)
@@ -92,11 +98,15 @@ def describe(arm: Arm) -> Description:
     notes = (text for texts in each for text in texts)
     return Description(
         label=arm.name,
+        tool=comparable.tool_words(arm.runs),
+        forms=" and ".join(sorted({run.imported.form for run in arm.runs if run.imported})),
         kernel=first.kernel,
         kernels=arm.kernels,
         runs=len(arm.runs),
         boots=len(arm.boots),
-        seconds=sum(arm.seconds(cpus)) / len(cpus),
+        seconds=sum(arm.seconds(cpus)) / len(cpus)
+        if cpus
+        else sum(run.duration_s for run in arm.runs),
         emulated=first.emulated,
         complete=all(run.complete for run in arm.runs),
         valid=all(run.valid for run in arm.runs),

@@ -9,12 +9,14 @@ from typing import Callable, Optional
 
 from lowlat.model.endpoint import NOISE, WAKEUP
 from lowlat.model.run import CpuRun
+from lowlat.report import cross_check
 from lowlat.report.cross_check import LONGEST
 from lowlat.report.measure import Counts, Endpoint, Pooling, Subject, TableSection
 
 INTERRUPTS = "interrupts_per_s"
 SOFTIRQS = "softirqs_per_s"
 GAPS = "events_per_s"
+THROUGHPUT = "bogo_ops_per_s"
 
 #: The lengths of gaps in ns from which on they are counted, by row.
 LEVELS = {"100ns": 100.0, "1us": 1e3, "10us": 1e4, "100us": 1e5}
@@ -217,7 +219,10 @@ MAJOR_FAULTS = Endpoint(
 #: From oslat's own output.
 OSLAT_MAX = LONGEST["oslat"]
 
-_ALL = (*_OF_CPUS, WORST_SECOND, SPREAD, MAJOR_FAULTS, *LONGEST.values())
+_ALL = (
+    *(*_OF_CPUS, WORST_SECOND, SPREAD, MAJOR_FAULTS),
+    *(*cross_check.TESTED.values(), *cross_check.ENDPOINTS),
+)
 
 #: The endpoints of a claim, and the figures of a CPU that are shown beside them, never claimed.
 ENDPOINTS = tuple(one for one in _OF_CPUS if one.claimed)
@@ -246,4 +251,10 @@ def pooled_name(name: str) -> str:
 GATED = {one.key().text: one for one in (*_OF_CPUS, OSLAT_MAX)}
 
 #: What a verdict may be about, by the endpoint's name.
-SUBJECTS = {one.name: one.subject for one in ENDPOINTS if one.subject.column}
+SUBJECTS = {
+    **{one.name: one.subject for one in ENDPOINTS if one.subject.column},
+    **cross_check.SUBJECTS,
+    THROUGHPUT: Subject(
+        *("Throughput of stress-ng", "a second", "bogo operations a second", "bogo ops, /s")
+    ),
+}

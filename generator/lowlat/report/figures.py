@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The figures of a run, by name and CPU; pooling.py makes one of several."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Callable, Optional
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import Cause, CpuRun, Run, ToolResult
+from lowlat.model.run import Cause, CpuRun, Run
+from lowlat.model.tool import ToolResult
 from lowlat.report import steps, work
-from lowlat.report.cross_check import LONGEST
 from lowlat.report.endpoint import (
     INTERRUPTS,
     MAJOR_FAULTS,
-    OSLAT_MAX,
     SOFTIRQS,
     SPREAD,
-    WAKEUPS,
+    THROUGHPUT,
     WORST_SECOND,
 )
 from lowlat.report.measure import Key, Measure, Pooling
@@ -24,7 +22,6 @@ from lowlat.report.measure import Key, Measure, Pooling
 #: Rates per second of a CPU's rows in /proc/interrupts or /proc/softirqs; None if unknown.
 _Rows = Callable[[CpuRun], Optional[Mapping[str, float]]]
 
-THROUGHPUT = "bogo_ops_per_s"
 CAUSES = "cause_ppm"
 CAUSE_RATES = "cause_per_s"
 CLASSES = "osnoise_ppm"
@@ -128,8 +125,8 @@ def values(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, flo
 
 def told(run: Run, cpus: CpuSet) -> dict[Key, float]:
     """What the run tells besides its CPUs' figures: its steps, its loads, and other programs."""
-    others = cross_checks(run) | coincidence_figures(run) | throughput(run) | major_faults(run)
-    return _seconds(run, cpus) | _oslat(run, cpus) | others | work.values(run, cpus)
+    others = coincidence_figures(run) | throughput(run) | major_faults(run)
+    return _seconds(run, cpus) | others | work.values(run, cpus)
 
 
 def _seconds(run: Run, cpus: CpuSet) -> dict[Key, float]:
@@ -139,26 +136,6 @@ def _seconds(run: Run, cpus: CpuSet) -> dict[Key, float]:
         if run.cpu(cpu).series and run.ends_s
         for measure, of in ((WORST_SECOND, steps.worst_ppm), (SPREAD, steps.deviation_ppm))
     }
-
-
-def _oslat(run: Run, cpus: CpuSet) -> dict[Key, float]:
-    """oslat's maximum in us, by CPU."""
-    limits = run.oslat.result.figures if run.oslat and run.oslat.result else {}
-    return {OSLAT_MAX.key(cpu): limits[str(cpu)] for cpu in cpus if str(cpu) in limits}
-
-
-def cross_checks(run: Run) -> dict[Key, float]:
-    """The longest time of any CPU in us by the cross-checks other than oslat, a wake-up latency
-    (cyclictest, timerlat) or one noise (osnoise), and cyclictest's percentiles: infinite if it is
-    not known, for most such lie above the histogram."""
-    result: dict[Key, float] = {}
-    for one in run.second_opinions:
-        known = one.result.figures if one.result else {}
-        if one.tool == "cyclictest":
-            result.update({Key(f"cyclictest_{p}_us"): known.get(p, math.inf) for p in WAKEUPS[:-1]})
-        if longest := [us for name, us in known.items() if name[0] != "p"]:
-            result[Key(f"{one.tool}_max_us")] = max(longest)
-    return result
 
 
 def coincidence_figures(run: Run) -> dict[Key, float]:
@@ -201,9 +178,8 @@ _UNITS = {"_ns2": "ns2", "_percent": "%"}
 
 #: How the figures that tools printed are pooled; others are tested over boots or stand beside such.
 _PRINTED = {
-    **{name: Pooling.LARGEST for name in (*(one.name for one in LONGEST.values()), work.LONGEST)},
+    work.LONGEST: Pooling.LARGEST,
     TOGETHER: Pooling.TIME,
-    **{f"cyclictest_{share}_us": Pooling.QUANTILE for share in WAKEUPS if share != "max"},
 }
 
 

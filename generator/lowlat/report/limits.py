@@ -10,7 +10,8 @@ from lowlat.base.arguments import seconds
 from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Histogram, Run
-from lowlat.report import comparable
+from lowlat.model.tool import ToolTimes
+from lowlat.report import comparable, cross_check
 from lowlat.report.arm import Arm
 from lowlat.report.stats.rare import at_most
 
@@ -152,15 +153,26 @@ def _wakeups(run: Run, cpus: CpuSet) -> Iterator[_Times]:
 
 
 def _oslat(run: Run, _: CpuSet) -> Iterator[_Times]:
-    maxima = run.oslat.result.figures if run.oslat and run.oslat.result else {}
-    yield from ((None, 1e3 * us, run.duration_s) for us in maxima.values())
+    yield from _told("oslat", run)
 
 
 def _cyclictest(run: Run, _: CpuSet) -> Iterator[_Times]:
-    for one in run.second_opinions:
-        if one.tool == "cyclictest" and one.result:
-            maxima = (us for name, us in one.result.figures.items() if name[0] != "p")
-            yield from ((None, 1e3 * us, run.duration_s) for us in maxima)
+    yield from _told("cyclictest", run)
+
+
+def _told(tool: str, run: Run) -> Iterator[_Times]:
+    loads = (load for name, load in cross_check.loads(run) if name == tool and load.result)
+    for one in (times for load in loads if load.result for times in load.result.times):
+        yield _histogram(one), 1e3 * (one.max_us or 0.0), run.duration_s
+
+
+def _histogram(times: ToolTimes) -> Optional[Histogram]:
+    """What lies above the range counts as one row, up to the maximum."""
+    if not times.range_us:
+        return None
+    end = max(times.max_us or 0.0, times.range_us) + 1
+    above = [(times.range_us, end, times.over)] if times.over else []
+    return Histogram(tuple((1e3 * a, 1e3 * b, n) for a, b, n in (*times.counts, *above)))
 
 
 _TIMES: Mapping[str, Callable[[Run, CpuSet], Iterator[_Times]]] = dict(

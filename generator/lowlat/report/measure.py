@@ -40,6 +40,10 @@ class Pooling(Enum):
     BOOTS = "boots"
     #: The largest of all.
     LARGEST = "largest"
+    #: The least of all.
+    LEAST = "least"
+    #: The mean of all single values, such as wake-ups.
+    VALUES = "values"
     #: The mean weighted by the time of each CPU in each run: parts add up to their whole.
     TIME = "time"
     #: A percentile of all values together, from the sum of the histograms.

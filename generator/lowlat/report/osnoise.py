@@ -40,6 +40,8 @@ def rows(
 
     columns = [one for one in OSNOISE if known(one.name, one.row)]
     kinds = [kind for kind in KINDS if known(CLASS_RATES, kind)]
+    if not columns and not kinds:
+        return
     named = ("arm",) if len(arms) > 1 else ()
     yield (
         "CPU, by class" if named else "CPU",

@@ -11,7 +11,7 @@ from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report import comparable, figures, pooling, throughput, work
+from lowlat.report import comparable, cross_check, figures, pooling, throughput, work
 from lowlat.report.arm import Arm
 from lowlat.report.endpoint import (
     ENDPOINTS,
@@ -19,7 +19,6 @@ from lowlat.report.endpoint import (
     LEVELS,
     MAJOR_FAULTS,
     OBSERVATIONS,
-    OSLAT_MAX,
     POOLED,
     SPREAD,
     WORST_SECOND,
@@ -75,7 +74,8 @@ class ComparedFigure:
         return self.ratio_at_least > 1 or (self.ci95 is not None and self.ci95[1] < 1)
 
 
-_Figures = dict[Key, ComparedFigure]
+#: Half the resolution of other tools, in us.
+_HALF_US = 0.5
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ class Pair:
         runs = (*before.runs, *after.runs)
         cpus = comparable.common_cpus(runs)
         compared = (*measures(runs, cpus, emulated=runs[0].emulated), *before.asked)
-        return cls(before, after, cpus, compared, primary)
+        tested = [one for key, one in cross_check.TESTED.items() if key == primary]
+        return cls(before, after, cpus, (*tested, *compared), primary)
 
     @cached_property
     def figures(self) -> dict[Key, PairFigure]:
@@ -170,7 +171,7 @@ class PairFigure:
         threshold = max(run.threshold_ns for run in (*self.pair.before.runs, *self.pair.after.runs))
         if self.measure.unit == "ppm":
             return threshold / 1e3 / max(map(max, self.seconds))
-        return threshold if self.measure.unit == "ns" else 0.0
+        return {"ns": threshold, "us": _HALF_US}.get(self.measure.unit, 0.0)
 
     def samples(self) -> TwoSamples:
         if self.measure.counted:
@@ -213,7 +214,9 @@ def _tested(
     claimed = [
         key
         for key, row in rows.items()
-        if row.measure in ENDPOINTS and key.name not in longest and row.known
+        if (row.measure in ENDPOINTS or compared[key].primary)
+        and key.name not in longest
+        and row.known
     ]
     families = [[key for key in claimed if compared[key].primary is own] for own in (True, False)]
     if not pair.before.runs[0].emulated:
@@ -252,10 +255,7 @@ def measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measu
         result.append(MAJOR_FAULTS)
     result += figures.printed("ns", (work.values(run, cpus) for run in runs))
     result += figures.printed("ppm", map(figures.coincidence_figures, runs))
-    if comparable.same_version(comparable.oslat_version, runs):
-        result.append(OSLAT_MAX)
-    if comparable.same_version(comparable.cross_check_versions, runs):
-        result += figures.printed("us", map(figures.cross_checks, runs))
+    result += cross_check.measures(runs)
     if comparable.same_stress(runs):
         result += figures.printed("1/s", map(figures.throughput, runs))
     least = max(run.threshold_ns for run in runs)

@@ -12,7 +12,8 @@ from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import CpuRun, Run
-from lowlat.report import figures
+from lowlat.model.tool import MoreThan
+from lowlat.report import cross_check, figures
 from lowlat.report.measure import Key, Measure, Pooling
 
 #: Observed times that differ by more than this share give maxima that do not compare.
@@ -34,8 +35,12 @@ def of_runs(runs: Sequence[Run], cpus: CpuSet, measures: Iterable[Measure]) -> M
     that is tested over boots stands here for a single run: the mean of its CPUs."""
     wanted = tuple(measures)
     values = [(run, figures.values(run, cpus, wanted)) for run in runs]
+    told = cross_check.values(runs, cpus)
     result: dict[Key, float] = {}
     for measure in wanted:
+        if measure.name in cross_check.SUBJECTS:
+            result.update(cross_check.known(measure, told, cpus))
+            continue
         for number in cpus:
             key = measure.key(number)
             own = [part for run, known in values for part in _of_cpu(run, known, measure, number)]
@@ -92,6 +97,8 @@ def ratio(
     """Before/after; None if after is zero, and for maxima of unequal times: the longer one looks,
     the larger they are."""
     before, after = values
+    if isinstance(before, MoreThan) or isinstance(after, MoreThan):
+        return None
     apart = abs(seconds[0] - seconds[1]) > _ALIKE * max(seconds)
     return None if not after or (measure.pooling is Pooling.LARGEST and apart) else before / after
 

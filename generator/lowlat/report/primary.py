@@ -2,11 +2,33 @@
 """The choice of the primary endpoint, which the verdict is about."""
 
 from collections.abc import Sequence
+from typing import Optional
 
 from lowlat.model.endpoint import NOISE
 from lowlat.model.run import Run
-from lowlat.report.endpoint import ENDPOINTS, INTERRUPTS, SUBJECTS
+from lowlat.model.tool import MoreThan
+from lowlat.report import cross_check
+from lowlat.report.endpoint import ENDPOINTS, INTERRUPTS, SUBJECTS, THROUGHPUT
 from lowlat.report.measure import Key
+
+#: What an imported file is judged by, the first that every run has.
+_OF_TOOLS = ("p99.9", "p99", "max")
+
+
+def _of_files(runs: Sequence[Run]) -> Optional[Key]:
+    """The primary endpoint of other tools' files: of wake-ups a percentile that lies within every
+    histogram; else the maximum. oslat's percentiles are those of its loop, not of delays."""
+    tool = runs[0].imported.tool if runs[0].imported else ""
+    each = [cross_check.values((run,), run.measured) for run in runs]
+    names = _OF_TOOLS if tool in ("cyclictest", "timerlat") else _OF_TOOLS[-1:]
+    for name in names:
+        for row in ("thread", ""):
+            key = Key(f"{tool}_{name}_us", row=row)
+            if all(key in own and not isinstance(own[key], MoreThan) for own in each):
+                return Key(f"{tool}_boot_{name}_us", row=row)
+    rates = [run.throughput.figures if run.throughput else {} for run in runs]
+    row = next((row for row in rates[0] if all(row in own for own in rates)), "")
+    return Key(THROUGHPUT, row=row) if row else None
 
 
 def primary_of(runs: Sequence[Run]) -> tuple[Key, str]:
@@ -16,6 +38,8 @@ def primary_of(runs: Sequence[Run]) -> tuple[Key, str]:
     if runs[0].emulated:
         return Key(INTERRUPTS), ""
     noise = Key(NOISE)
+    if runs[0].imported and not runs[0].imported.noise:
+        return _of_files(runs) or noise, ""
     named = {run.host.judged_by: run.host.profile for run in runs if run.host.profile}
     if set(named) <= {NOISE}:
         return noise, ""

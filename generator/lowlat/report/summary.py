@@ -139,9 +139,9 @@ def parts(comparison: Comparison, name: str, kind: str) -> dict[str, float]:
 
 def kernels(comparison: Comparison) -> Iterator[str]:
     """The common kernel of all arms, or the kernel of each arm."""
-    told = dict.fromkeys(arm.kernels for arm in comparison.arms)
-    each = (f"{arm.kernels} in {arm.name}" for arm in comparison.arms)
-    yield from told if len(told) == 1 else each
+    told = dict.fromkeys(arm.kernels for arm in comparison.arms if arm.kernels)
+    each = (f"{arm.kernels} in {arm.name}" for arm in comparison.arms if arm.kernels)
+    yield from told if len(told) < 2 else each
 
 
 def missing(comparison: Comparison) -> Iterator[str]:

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Callable, Optional
 
+from lowlat.model.cpuset import CpuSet
 from lowlat.model.endpoint import NOISE
-from lowlat.report import levels, osnoise, wakeup, work
+from lowlat.report import cross_check, levels, osnoise, wakeup, work
 from lowlat.report.build import Report
 from lowlat.report.endpoint import (
     COLUMNS,
@@ -17,8 +18,9 @@ from lowlat.report.endpoint import (
     SOFTIRQS,
     SUBJECTS,
     SUMMARY,
+    THROUGHPUT,
 )
-from lowlat.report.figures import CAUSE_RATES, CAUSES, CLASSES, THROUGHPUT, TOGETHER
+from lowlat.report.figures import CAUSE_RATES, CAUSES, CLASSES, TOGETHER
 from lowlat.report.measure import Cpu, Endpoint, Key, size
 from lowlat.report.osnoise import OsnoiseArm
 from lowlat.report.pair import ComparedFigure
@@ -61,7 +63,7 @@ class Table:
     @classmethod
     def of(cls, rows: Iterable[tuple[str, ...]], note: str = "") -> Table:
         """From the header and the rows."""
-        header, *others = rows
+        header, *others = [*rows] or [()]
         return cls(header, tuple(others), note)
 
 
@@ -85,7 +87,9 @@ def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
     causes = _by_row(report, CAUSES, title, str, CAUSE_RATES, whole=CAUSES)
     together = _by_row(report, TOGETHER, "away at the same time, ppm", str)
     made_of = (causes, sources) if parts else ()
-    each = (_per_cpu(report), by_class((report,), _worst(report)), longest_gaps((report,)))
+    worst = _worst(report)
+    told = of_tools(worst, lambda key: _arrow(report.get(*key), 1))
+    each = (_per_cpu(report), *told, by_class((report,), worst), longest_gaps((report,)))
     # The time of a piece of work is the mean of the CPUs.
     timed = {e.key: _arrow(e, 1) for e in report.endpoints if e.cpu == "all"}
     worked = Table.of(work.rows(timed), work.NOTE)
@@ -94,10 +98,9 @@ def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
 
 
 def _summary(report: Report) -> Table:
-    noun = "CPU" if len(report.cpus) == 1 else "CPUs"
     tested = report.primary and report.primary.p is not None and report.primary.name
     return Table(
-        (f"{noun} {report.cpus}", *_arms(report), *(_TESTED if tested else ())),
+        (cpus_noun(report.cpus), *_arms(report), *(_TESTED if tested else ())),
         tuple(
             (*_figure(report, e, one.title), *((interval(e), probability(e.p)) if tested else ()))
             for one in with_levels(SUMMARY, (e.key for e in report.endpoints))
@@ -111,6 +114,10 @@ def _summary(report: Report) -> Table:
 def with_levels(rows: Iterable[Endpoint], keys: Iterable[Key]) -> list[Endpoint]:
     """The rows of a table, those of the levels among the figures too."""
     return sorted((*rows, *levels.shown(keys)), key=lambda one: one.section)
+
+
+def cpus_noun(cpus: CpuSet) -> str:
+    return f"CPU {cpus}" if len(cpus) == 1 else f"CPUs {cpus}"
 
 
 def _arms(report: Report) -> tuple[str, str, str]:
@@ -175,6 +182,21 @@ def _per_cpu(report: Report) -> Table:
         ),
         note=f"the worst {MOST_CPUS}; {left} more in --json" if left else "",
     )
+
+
+def of_tools(cpus: Sequence[Cpu], cell: Callable[[Key], str]) -> Iterator[Table]:
+    """What other tools told of each CPU, a table for each tool and part of its times; ``cell`` is a
+    figure as text, "-" if it is not known."""
+    for tool, part in cross_check.SERIES:
+        each = {
+            shown: [cell(Key(f"{tool}_{shown}_us", cpu, part)) for cpu in cpus]
+            for shown in cross_check.SHOWN
+        }
+        known = {shown: column for shown, column in each.items() if set(column) != {"-"}}
+        if known:
+            title = f"CPU: {tool}{f' ({part})' if part else ''}, us"
+            lines = zip(map(str, cpus), *known.values())
+            yield Table((title, *known), tuple(lines))
 
 
 def _arrow(endpoint: Optional[ComparedFigure], unit: float) -> str:

@@ -9,7 +9,7 @@ from typing import Optional
 from lowlat.measure.tools.results import ALONE
 from lowlat.report import comparable
 from lowlat.report.arm import Arm
-from lowlat.report.figures import THROUGHPUT
+from lowlat.report.endpoint import THROUGHPUT
 from lowlat.report.measure import Key
 from lowlat.report.stats import permutation
 from lowlat.report.stats.margins import of_mean, welch

@@ -43,6 +43,8 @@ def boot_words(boots: tuple[int, int]) -> str:
 def untested(before: Arm, after: Arm) -> Optional[str]:
     """The reason why these arms are not tested, or None."""
     boots = len(before.boots), len(after.boots)
+    if why := comparable.unnamed(before, after):
+        return why
     if min(boots) < ENOUGH_BOOTS:
         return f"{boot_words(boots)}; a test needs {ENOUGH_BOOTS} boots per arm"
     why = comparable.doubt(before, after) or _out_of_turn(before, after)

@@ -6,9 +6,9 @@ from typing import Optional
 
 from lowlat.base.terminal import plain
 from lowlat.model.endpoint import NOISE
+from lowlat.model.tool import MoreThan
 from lowlat.report.build import Report
-from lowlat.report.endpoint import SUBJECTS
-from lowlat.report.figures import THROUGHPUT
+from lowlat.report.endpoint import SUBJECTS, THROUGHPUT
 from lowlat.report.measure import size
 from lowlat.report.pair import ComparedFigure
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, UNCHANGED
@@ -43,7 +43,9 @@ _ROWS = {
 
 
 def number(value: float) -> str:
-    """About three significant digits: "5,234", "236.1", "3.80", "0.012", "0"."""
+    """About three significant digits: "5,234", "236.1", "3.80", "0.012", "0"; ">1,000"."""
+    if isinstance(value, MoreThan):
+        return f">{number(float(value))}"
     if value == 0:
         return "0"
     if value >= 1000:
@@ -123,7 +125,7 @@ def values(endpoint: ComparedFigure, report: Report) -> tuple[str, str]:
 
 def per(endpoint: ComparedFigure, report: Report) -> str:
     """The unit of values(): "/s", "in 30 s", " us"."""
-    if endpoint.unit == "ns":
+    if endpoint.unit in ("ns", "us"):
         return " us"
     return f"in {report.seconds[0]:.4g} s" if in_counts(endpoint, report) else "/s"
 
@@ -155,7 +157,8 @@ def finding(report: Report) -> tuple[str, str]:
         return f"Not comparable: {report.why}", ""
     one, other = _both(primary, report)
     where = "isolated" if report.isolated else "measured"
-    subject = f"{SUBJECTS[primary.name].name} on the {where} CPUs"
+    subject = SUBJECTS[primary.name].name
+    subject += f" on the {where} CPUs" if report.cpus else ""
     apart = f"{one} in {report.first}, {other} in {report.name}"
     if report.verdict == DESCRIPTIVE:
         return f"{subject}: {apart}", report.why

@@ -10,10 +10,12 @@ from pathlib import Path
 
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import say
-from lowlat.measure.run_file import read_run
+from lowlat.measure.run_file import read_runs
+from lowlat.model.run import Run
 from lowlat.report import gate, in_effect, levels, limit_words, limits
 from lowlat.report.arm import Arm, named
 from lowlat.report.comparison import NAME, compare
+from lowlat.report.pairs_by_name import paired
 from lowlat.report.verdict import REFUSED
 from lowlat.verbs import report_output
 from lowlat.verbs.report_output import FORMS, ReportArguments
@@ -49,7 +51,11 @@ def main(args: ReportArguments) -> int:
 
 def _check_compared(args: ReportArguments) -> None:
     """Raises Refused if an option needs a comparison and there is none."""
-    given = {"--require": args.require, "--verify": args.verify}
+    given = {
+        "--require": args.require,
+        "--verify": args.verify,
+        "--pairs-by-name": args.pairs_by_name,
+    }
     only = [name for name, value in given.items() if value]
     if only and not (args.against or args.arm):
         hint = "add those after the change: --against AFTER"
@@ -60,13 +66,18 @@ def _arms(args: ReportArguments) -> list[Arm]:
     arms = [(_BEFORE, args.before)]
     arms += [(_AFTER, args.against)] if args.against else []
     arms += list(_further(args.arm))
-    _check_apart(arms)
-    read = [Arm(name, tuple(map(read_run, paths))) for name, paths in arms]
+    read = [Arm(name, _runs(paths)) for name, paths in arms]
+    _check_apart(read)
+    read = paired(read) if args.pairs_by_name else read
     asked = levels.asked(args.level, (run for arm in read for run in arm.runs))
     labelled = _labelled([replace(arm, asked=asked) for arm in read])
     if args.verify:
         labelled[1] = replace(labelled[1], effect=in_effect.read_verify(args.verify))
     return labelled
+
+
+def _runs(paths: Sequence[Path]) -> tuple[Run, ...]:
+    return tuple(run for path in paths for run in read_runs(path))
 
 
 def _labelled(arms: list[Arm]) -> list[Arm]:
@@ -80,15 +91,15 @@ def _labelled(arms: list[Arm]) -> list[Arm]:
     return [replace(arm, name=name) for arm, name in zip(arms, names)]
 
 
-def _check_apart(arms: Sequence[tuple[str, Sequence[Path]]]) -> None:
+def _check_apart(arms: Sequence[Arm]) -> None:
     seen: dict[str, str] = {}
-    for name, paths in arms:
-        for path in paths:
-            real = os.path.realpath(path)
+    for arm in arms:
+        for run in arm.runs:
+            real = os.path.realpath(run.path)
             if real in seen:
                 why = f"is among the runs '{seen[real]}' already"
-                raise Refused(f"{path}: {why}", hint="name each run once")
-            seen[real] = name
+                raise Refused(f"{run.path}: {why}", hint="name each run once")
+            seen[real] = arm.name
 
 
 def _further(given: Sequence[Sequence[str]]) -> Iterator[tuple[str, tuple[Path, ...]]]:

@@ -44,6 +44,10 @@ class ReportArguments:
         (),
         nargs="+",
     )
+    pairs_by_name: bool = flag(
+        "count each file of another tool (oslat, cyclictest, ...) as a boot, and files of the same "
+        "name before and after as a pair"
+    )
     verify: Optional[Path] = option("FILE", "output of 'lowlat-gen verify --json' after the change")
     json: bool = flag("print lowlat.report/1", group="form")
     markdown: bool = flag("print Markdown for a ticket", group="form")

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The results of other tools, beside their output: ``"parsed": {"version", "figures"}`` in each
-tool's part of a run. The output is parsed once, when the run is written."""
+"""The results of other tools, beside their output: ``parsed`` in each tool's part of a run, a
+ToolResult."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Callable, Optional
+from dataclasses import replace
+from typing import Optional
 
-from lowlat.measure.tools import cyclictest, oslat, rtla, stress_ng
-from lowlat.model.run import ToolResult
+from lowlat.base.typed_json import encode
+from lowlat.measure.tools import files
+from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.tool import ToolResult, ToolTimes
 
 #: The kind of work that stress-ng's matrix is in a run, and its name among the stressors. It guards
 #: against a tuning that costs throughput. The loads' own counts cannot: they depend on how much
@@ -16,23 +18,12 @@ _ALONE, ALONE = "throughput", "matrix alone"
 
 _Part = dict[str, object]
 
-#: By the name of a cross-check: what reads its output and its JSON.
-PARSERS: Mapping[str, Callable[[str, str], Optional[ToolResult]]] = {
-    "oslat": oslat.parse,
-    "cyclictest": cyclictest.parse,
-    "osnoise": rtla.parse,
-    "timerlat": rtla.parse,
-}
-
 
 def add(document: Mapping[str, object]) -> None:
-    """Add the results to a run (schema lowlat.run/1) that lacks them."""
+    """Add the results to a run (schema lowlat.run/1), in place of those that it has."""
     for tool, part in _parts(document):
-        if "parsed" not in part:
-            try:
-                part["parsed"] = parsed(tool, part)
-            except (ValueError, TypeError, KeyError, RecursionError):
-                part["parsed"] = None  # a malformed output of a tool does not invalidate the run
+        if tool == _ALONE or "output" in part:
+            part["parsed"] = encode(_alone(part) if tool == _ALONE else _result(part))
 
 
 def _parts(document: Mapping[str, object]) -> Iterator[tuple[object, _Part]]:
@@ -46,37 +37,37 @@ def _parts(document: Mapping[str, object]) -> Iterator[tuple[object, _Part]]:
                 yield part.get(name), part
 
 
-def parsed(tool: object, part: Mapping[str, object]) -> Optional[_Part]:
-    """The result of one tool; None if its output has none. oslat, cyclictest and rtla: the longest
-    times in us, by CPU or thread; if a tool rounds them down, their upper limit. cyclictest has
-    percentiles too ("p99.9"). stress-ng: bogo operations per second of real time."""
-    text, written = (str(part.get(key) or "") for key in ("output", "json"))
-    if tool == "stress-ng":
-        ran = stress_ng.parse(text)
-        return _result(_version(ran, part), ran.throughput.items())
-    if tool == _ALONE:
-        return _alone(part)
-    result = PARSERS[str(tool)](text, written)
-    return _result(result.version, result.figures.items()) if result else None
+def _result(part: Mapping[str, object]) -> Optional[ToolResult]:
+    """The result of one tool; None if its output has none."""
+    written, output = (str(part.get(key) or "") for key in ("json", "output"))
+    found = files.parsed(written, output)
+    if found is None:
+        return None
+    version = found.result.version or str(part.get("version") or "")
+    times = found.result.times
+    if found.threads:
+        times = _on_cpus(times, str(part.get("cpus") or ""))
+    return replace(found.result, version=version, times=times)
 
 
-def _alone(part: Mapping[str, object]) -> Optional[_Part]:
+def _on_cpus(times: Iterable[ToolTimes], cpus: str) -> tuple[ToolTimes, ...]:
+    """The times of threads, each of which has one of the CPUs, in their order."""
+    try:
+        by_thread = dict(enumerate(CpuSet.parse_list(cpus)))
+    except CpuSetError:
+        by_thread = {}
+    return tuple(replace(one, cpu=by_thread.get(one.cpu, one.cpu)) for one in times)
+
+
+def _alone(part: Mapping[str, object]) -> Optional[ToolResult]:
     mean, first = part.get("mean"), _first(_first(part.get("runs")).get("parts"))
     if not isinstance(mean, (int, float)) or not mean or not part.get("samples"):
         return None
-    ran = stress_ng.parse(str(first.get("output", "")))
-    return _result(_version(ran, part), [(ALONE, float(mean))])
+    ran = _result({"output": first.get("output"), "version": part.get("version")})
+    version = ran.version if ran else str(part.get("version") or "")
+    return ToolResult(version, {ALONE: float(mean)})
 
 
 def _first(entries: object) -> _Part:
     first = entries[0] if isinstance(entries, list) and entries else None
     return first if isinstance(first, dict) else {}
-
-
-def _version(ran: stress_ng.Stress, part: Mapping[str, object]) -> str:
-    return " ".join(filter(None, (ran.version or str(part.get("version") or ""), ran.compiler)))
-
-
-def _result(version: str, figures: Iterable[tuple[object, float]]) -> _Part:
-    known = {str(name): value for name, value in figures if value >= 0 and math.isfinite(value)}
-    return {"version": version, "figures": known}

@@ -1,34 +1,72 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""stress-ng's output with ``--yaml``: only its documented keys, at the level of a stressor.
+"""stress-ng: the bogo operations of each stressor per second of real time, which a user would lose;
+from its YAML (only its documented keys, at the level of a stressor) or the table of ``--metrics``
+and ``--metrics-brief``.
 
 No YAML library is needed: the file is flat. Newer versions nest an ``instances:`` list that repeats
 the keys per instance; these must not be added up.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from typing import Optional
+
+from lowlat.model.tool import ToolFile, ToolResult
 
 _RATE = "bogo-ops-per-second-real-time"
 
+#: What stands before each line, unless --log-brief leaves it out.
+_PREFIX = r"(?:stress-ng: (?:[\d:.]+ )?\w+: +\[\d+\] )?"
 
-@dataclass(frozen=True)
-class Stress:
-    """One run: version and compiler ("" if unknown), and the bogo operations of each stressor per
-    second of real time, which a user would lose."""
+_NUMBER = r"[-+.\deE]+"
 
-    version: str
-    compiler: str
-    throughput: Mapping[str, float]
+#: The table's head; and a row: operations, seconds of real, user and system time, the two rates.
+_HEAD = re.compile(rf"^{_PREFIX}stressor +bogo ops +real time ", re.M)
+_ROW = re.compile(
+    rf"^{_PREFIX}([a-z][\w-]*) +\d+ +({_NUMBER})(?: +{_NUMBER}){{2}} +({_NUMBER}) +{_NUMBER}"
+    r"(?: |$)",
+    re.M,
+)
 
 
-def parse(text: str) -> Stress:
-    """Read the YAML; unknown parts are skipped, so this never fails."""
-    info = dict(re.findall(r"^ +(stress-ng-version|compiler): *'?([^'\n]*)'?", text, re.M))
-    return Stress(
-        version=info.get("stress-ng-version", "").strip(),
-        compiler=info.get("compiler", "").strip(),
-        throughput=dict(_stressors(text)),
+def read(text: str) -> Optional[ToolFile]:
+    """Read either form; None without a stressor."""
+    return _yaml(text) or _table(text)
+
+
+def _yaml(text: str) -> Optional[ToolFile]:
+    rates = dict(_stressors(text))
+    keys = r"^ +(stress-ng-version|compiler|hostname|release|epoch-secs|command-line): *(.*)$"
+    info = {key: value.strip().strip("'\"") for key, value in re.findall(keys, text, re.M)}
+    version = info.get("stress-ng-version", "")
+    if not rates:
+        return None
+    words = " ".join(filter(None, (version, info.get("compiler", ""))))
+    return ToolFile(
+        "stress-ng",
+        "YAML",
+        ToolResult(words, rates),
+        command=" ".join(f"--{name}" for name in rates),
+        started=_iso(info.get("epoch-secs", "")),
+        kernel=info.get("release", ""),
+        host=info.get("hostname", ""),
+        seconds=max(map(_number, re.findall(r"^ +wall-clock-time: *(\S+)", text, re.M)), default=0),
+    )
+
+
+def _table(text: str) -> Optional[ToolFile]:
+    head = _HEAD.search(text)
+    rows = _ROW.findall(text, head.end()) if head else []
+    version = re.search(r"stress-ng: \w+: +\[\d+\] stress-ng ([\d.]+) ", text)
+    if not rows:
+        return None
+    return ToolFile(
+        "stress-ng",
+        "table",
+        ToolResult(version[1] if version else "", {name: _number(rate) for name, _, rate in rows}),
+        command=" ".join(f"--{name}" for name, *_ in rows),
+        seconds=max(_number(time) for _, time, _ in rows),
     )
 
 
@@ -48,3 +86,9 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return 0.0
+
+
+def _iso(epoch: str) -> str:
+    if not re.fullmatch(r"\d{1,11}", epoch):
+        return ""
+    return f"{datetime.fromtimestamp(int(epoch), timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
