@@ -43,7 +43,7 @@ def run_of(file: ToolFile) -> Run:
 
 
 def _cpu(cpu: int, file: ToolFile) -> CpuRun:
-    times = (one for one in file.result.times if one.cpu == cpu and file.tool == "oslat")
+    times = [one for one in file.result.times if one.cpu == cpu]
     noise = next((one for one in file.noise if one.cpu == cpu), None)
     ran_s = noise.runtime_us / 1e6 if noise else file.seconds
     return CpuRun(
@@ -54,8 +54,8 @@ def _cpu(cpu: int, file: ToolFile) -> CpuRun:
         dead_ns=None,
         events=None,
         lost_events=None,
-        max_ns=None,
-        rates_per_s=_rates(times, ran_s),
+        max_ns=1e3 * (times[0].max_us or 0.0) if noise else None,
+        rates_per_s=_rates(times, ran_s) if file.tool == "oslat" else {},
         time_weighted_ns={},
         interrupts_per_s=_per_s(noise, "IRQ", "NMI"),
         softirqs_per_s=_per_s(noise, "softirq"),

@@ -8,9 +8,10 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.endpoint import NOISE
 from lowlat.report import comparable, cross_check, pace, pooling, siblings, throughput
 from lowlat.report.arm import Arm, ArmGap
-from lowlat.report.endpoint import POOLED_INTERRUPTS, POOLED_NOISE
+from lowlat.report.endpoint import INTERRUPTS, POOLED_NOISE, pooled_name
 from lowlat.report.measure import Cpu, Key, Pooling
 from lowlat.report.pair import measures
 from lowlat.report.throughput import Rate
@@ -73,10 +74,15 @@ class Description:
     @property
     def primary(self) -> str:
         """The figure by which CPUs are drawn: durations mean nothing under emulation."""
+        return pooled_name(self.judged)
+
+    @property
+    def judged(self) -> str:
+        """The endpoint that figure is of; of other tools' files the longest time."""
         if self.emulated:
-            return POOLED_INTERRUPTS
+            return INTERRUPTS
         known = (one.name for one in cross_check.LONGEST.values() if self.get(one.name) is not None)
-        return POOLED_NOISE if self.get(POOLED_NOISE) is not None else next(known, POOLED_NOISE)
+        return NOISE if self.get(POOLED_NOISE) is not None else next(known, NOISE)
 
     @property
     def cpus(self) -> CpuSet:

@@ -7,6 +7,7 @@ from lowlat.base.terminal import plain
 from lowlat.model.run import Run
 from lowlat.report import summary
 from lowlat.report.arm import Arm
+from lowlat.report.comparable import tool_words
 from lowlat.report.comparison import Comparison
 from lowlat.report.tables import Table
 from lowlat.report.verdict import TESTED
@@ -21,13 +22,15 @@ _FACTS: tuple[tuple[str, Callable[[Run], str]], ...] = (
     ("command line", lambda run: run.cmdline),
     ("machine", lambda run: run.machine_words),
     ("measured CPUs", lambda run: str(run.measured)),
-    ("isolated by the kernel", lambda run: str(run.isolated) or "none"),
+    ("tool", lambda run: tool_words((run,))),
+    ("options", lambda run: run.imported.command if run.imported else ""),
+    ("isolated by the kernel", lambda run: "" if run.imported else str(run.isolated) or "none"),
     ("harness", lambda run: run.harness),
     ("clock", lambda run: _clock(run)),
-    ("shortest gap counted", lambda run: duration(run.threshold_ns)),
+    ("shortest gap counted", lambda run: "" if run.imported else duration(run.threshold_ns)),
     ("scheduling policy", lambda run: run.policy),
-    ("duration", lambda run: f"{run.duration_s:g} s"),
-    ("loads", lambda run: "; ".join(_clipped(load.command) for load in run.loads) or "none"),
+    ("duration", lambda run: f"{run.duration_s:g} s" if run.duration_s else ""),
+    ("loads", lambda run: _loads(run)),
 )
 
 
@@ -68,12 +71,20 @@ def about(comparison: Comparison) -> dict[str, object]:
     return {
         "compared": bool(comparison.reports),
         "subject": summary.subject(comparison).name,
+        "tool": tool_words([run for arm in comparison.arms for run in arm.runs]),
         "tested": every - sum(map(len, untested.values())),
         "untested": [(why, own if len(own) < every else []) for why, own in untested.items()],
     }
 
 
+def _loads(run: Run) -> str:
+    known = "; ".join(_clipped(load.command) for load in run.loads)
+    return known or ("" if run.imported else "none")
+
+
 def _clock(run: Run) -> str:
+    if run.imported:
+        return ""
     floor = run.clock.floor_ns
     read = f", a reading takes {number(floor)} ns" if floor is not None else ""
     return f"{run.clock.source}{read}"

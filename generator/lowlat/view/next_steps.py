@@ -34,6 +34,8 @@ def steps(
     largest remaining cause of noise, None if unknown."""
     if not comparison.reports:
         return _for_single_arm(cause)
+    if comparison.reports[0].tool:
+        return (*_comparable(comparison.reports[0]), *_of_files(comparison))
     report = comparison.reports[quietest(comparison)]
     where = f" in {report.name}" if comparison.several else ""
     return (
@@ -49,6 +51,20 @@ def steps(
 def _for_single_arm(cause: Optional[str]) -> tuple[NextStep, ...]:
     why = "Only runs with a setting and runs without it, in turn, show what it changes."
     return (*(_remedy(cause, "") if cause else ()), NextStep(why, "lowlat-gen tune --dry-run"))
+
+
+def _of_files(comparison: Comparison) -> Iterator[NextStep]:
+    """The next steps after files of another tool, of which nobody else knows the boots."""
+    if any(report.verdict == DESCRIPTIVE for report in comparison.reports):
+        yield NextStep(
+            f"Files of {boots_needed(len(comparison.reports))} boots of each kind allow a test, if "
+            "equal names are boots in turn.",
+            "lowlat-gen report before/ --against after/ --pairs-by-name",
+        )
+    yield NextStep(
+        "What took the time: measure with causes, as root, on the same CPUs.",
+        "lowlat-gen measure --label NAME --causes",
+    )
 
 
 def _comparable(report: Report) -> Iterator[NextStep]:

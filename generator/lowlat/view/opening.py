@@ -4,7 +4,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lowlat.model.endpoint import NOISE
 from lowlat.model.run import Run
 from lowlat.report import arm_tables, summary, wording
 from lowlat.report.comparison import Comparison
@@ -77,11 +76,11 @@ def _of_arm(comparison: Comparison, one: Description) -> Opening:
     drawn = {cpu: one.get(one.primary, cpu) or 0.0 for cpu in noisiest(comparison, _MOST_CPUS)}
     return Opening(
         verdict="several" if one.complete and one.valid else "refused",
-        badge=f"{one.runs} run{'s' if one.runs > 1 else ''}",
+        badge=f"{one.runs} {'file' if one.tool else 'run'}{'s' if one.runs > 1 else ''}",
         headline=f"{headline}.",
         basis=basis,
         numbers=tuple(_numbers_of_arm(one)),
-        figures=forest_plot.of_cpus(drawn, SUBJECTS[INTERRUPTS if one.emulated else NOISE]),
+        figures=forest_plot.of_cpus(drawn, SUBJECTS[one.judged]) if drawn else (),
         facts=_facts(comparison),
     )
 
@@ -103,7 +102,7 @@ def numbers(comparison: Comparison) -> Iterator[Number]:
     end = best.primary
     if end:
         each = SUBJECTS[end.name].each
-        unit = f"interrupts {each}" if end.unit == "1/s" else each
+        unit = f"interrupts {each}" if end.name == INTERRUPTS else each
         if in_counts(end, best):
             unit = f"interrupts on each CPU {per(end, best)}"
         one, other = values(end, best)
@@ -116,10 +115,10 @@ def facts(runs: Sequence[Run]) -> Iterator[str]:
     yield _listed(run.host.name for run in runs)
     yield _listed(run.host.processor or run.host.arch for run in runs)
     yield _listed(run.kernel_words for run in runs)
-    days = sorted({run.started[:10] for run in runs})
-    seconds = _listed(f"{run.duration_s:g} s" for run in runs)
-    count = f"{len(runs)} run{'s' if len(runs) > 1 else ''} of {seconds}"
-    yield f"{count}, {' to '.join(dict.fromkeys((days[0], days[-1])))}"
+    days = sorted({run.started[:10] for run in runs} - {""})
+    seconds = _listed(f"{run.duration_s:.4g} s" for run in runs if run.duration_s)
+    count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}{' of ' if seconds else ''}{seconds}"
+    yield ", ".join(filter(None, (count, " to ".join(dict.fromkeys((*days[:1], *days[-1:]))))))
 
 
 def _listed(values: Iterable[str]) -> str:

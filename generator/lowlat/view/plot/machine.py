@@ -11,9 +11,10 @@ from lowlat.view.plot.figure import Data, Figure
 
 
 def figure(run: Run) -> tuple[Figure, ...]:
-    """The machine in the boot of a run; none if the run records no CPU."""
+    """The machine in the boot of a run; none if the run records no CPU, or is another tool's
+    file, which tells no machine."""
     machine, online = run.machine, run.machine.cpus.online
-    if not online:
+    if not online or run.imported:
         return ()
     isolated = run.isolated & online
     cores = machine.cores or tuple(Core(CpuSet.of([cpu])) for cpu in online)
