@@ -20,7 +20,7 @@ typedef int (*writer)(const struct run *run, FILE *file);
 
 /*
  * The run itself waits for these signals. A SIGHUP ignored by nohup stays ignored; SIGINT does not:
- * background jobs of a script ignore it, but it must end them.
+ * background jobs of a script ignore it, but it must end them. SIGCONT tells that it was stopped.
  */
 static void block_signals(void)
 {
@@ -30,6 +30,7 @@ static void block_signals(void)
 	if (sigaction(SIGHUP, NULL, &hangup) || hangup.sa_handler == SIG_IGN)
 		sigdelset(&signals, SIGHUP);
 	sigaddset(&signals, SIGIO);
+	sigaddset(&signals, SIGCONT);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 }
 

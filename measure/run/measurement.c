@@ -127,6 +127,7 @@ static void measure(struct run *run)
 	take_counters(run, &run->before);
 	run->limits.major_faults = memgroup_major_faults(&run->limits.group);
 	series_begin(&run->series, &run->before);
+	run_was_stopped();
 	detectors_measure(&run->detectors, run->threshold_ns, run->options.duration_ns);
 	phases_tell(run->options.phases, "measuring");
 	attend_until(run, run->before.raw_ns + run->options.duration_ns);
@@ -136,6 +137,9 @@ static void measure(struct run *run)
 	detectors_stop(&run->detectors);
 	while (!detectors_finished(&run->detectors))
 		usleep(200);
+	if (run_was_stopped())
+		run_invalid(run, "the run was stopped meanwhile (SIGSTOP or Ctrl-Z), and that time "
+				 "counts as noise");
 	take_counters(run, &run->after);
 	run->limits.major_faults =
 		memgroup_major_faults(&run->limits.group) - run->limits.major_faults;

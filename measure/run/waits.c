@@ -39,6 +39,16 @@ void run_wait_until(struct run *run, uint64_t deadline_ns)
 	}
 }
 
+bool run_was_stopped(void)
+{
+	const struct timespec now = { 0 };
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCONT);
+	return sigtimedwait(&signals, NULL, &now) == SIGCONT;
+}
+
 void run_wait_child(struct run *run, struct child *child)
 {
 	while (!child_ended(child) && !run->interrupted)

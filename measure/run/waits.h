@@ -3,6 +3,7 @@
 #pragma once
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "session.h"
@@ -18,6 +19,9 @@ void run_wait_ns(struct run *run, uint64_t ns);
 
 /* Sleeps until this time (CLOCK_MONOTONIC_RAW), unless the run is interrupted. */
 void run_wait_until(struct run *run, uint64_t deadline_ns);
+
+/* Whether this program was stopped, and continued, since the last call. SIGCONT has to be blocked. */
+bool run_was_stopped(void);
 
 /* Waits for a child to end; a signal that ends the run shortens the wait. */
 void run_wait_child(struct run *run, struct child *child);

@@ -44,6 +44,17 @@ def running(bench: Bench) -> Run:
     return run
 
 
+def test_a_run_that_was_stopped_is_not_valid(bench: Bench) -> None:
+    run = bench.start("--duration", "1s", "--warmup", "0s", "--no-oslat", "--json", str(bench.json))
+    waits.phase(run.phases, "measuring")
+    run.send_signal(signal.SIGSTOP)
+    waits.until(lambda: procs.state(run.pid) == "T")
+    run.send_signal(signal.SIGCONT)
+    done = bench.result(run)
+    assert (done.status, done.run["valid"]) == (1, False)
+    assert done.said("stopped meanwhile")
+
+
 @needs_stress
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupted(bench: Bench, running: Run, number: signal.Signals, status: int) -> None:
