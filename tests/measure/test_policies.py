@@ -63,11 +63,18 @@ def test_an_invalid_run_does_not_keep_the_next_from_being_made(stage: MeasureSta
     ]
 
 
-def test_a_policy_that_is_not_to_be_had_is_refused_and_the_others_are_kept(
+def test_a_policy_that_is_not_to_be_had_is_refused_before_the_first_run(
     stage: MeasureStage,
 ) -> None:
     refusal = "lowlat-measure: --policy fifo:1: not permitted; run as root"
     stage.play(f"{ECHO}; [ $p = other ] || {{ echo '{refusal}' >&2; exit 2; }}; echo '{RUN}'")
     with pytest.raises(Refused, match="--policy fifo:1: not permitted"):
         stage.call("--policy", "other,fifo:1")
-    assert [path.name for path in stage.folder.glob("out/*")] == ["run-other.json"]
+    assert not list(stage.folder.glob("out/*"))
+
+
+def test_a_cross_check_that_is_missing_is_refused_before_the_first_run(stage: MeasureStage) -> None:
+    stage.play(f"echo '{RUN}'")
+    with pytest.raises(Refused, match="rtla"):
+        stage.call("--second-opinion", "timerlat")
+    assert not list(stage.folder.glob("out/*"))

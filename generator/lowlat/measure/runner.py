@@ -23,6 +23,7 @@ from lowlat.measure.child import execute, find_harness, private_folder
 from lowlat.measure.options import MeasureOptions, gaps_file
 from lowlat.measure.remedies import Remedies
 from lowlat.measure.tools import results
+from lowlat.measure.tools.known import KNOWN
 
 _LABEL = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -48,15 +49,25 @@ class Measured:
 def check(options: MeasureOptions, *, here: bool = True) -> None:
     """Have the harness check each set-up without measuring: whether this machine can make the run,
     or, if it is not made ``here``, the form of the options alone. Raises Refused if one is wrong,
-    or if stress-ng is needed and not installed."""
+    or if stress-ng or a cross-check that was named is not installed."""
     for one in options.set_ups():
         one.seconds()
         argv = [*one.argv(find_harness()), "--check" if here else "--help"]
         asked = process.run(argv, timeout=_ASK_S)
         if asked.status == 2:
             raise Refused(_words(asked))
+    check_programs(options, here=here)
+
+
+def check_programs(options: MeasureOptions, *, here: bool = True) -> None:
+    """Raises NotInstalled if stress-ng is needed, or a cross-check was named, and is not installed
+    (``here``)."""
     if (options.throughput or options.load not in (None, "idle")) and not find("stress-ng"):
         raise process.NotInstalled("stress-ng")
+    named = {*(options.second_opinion or "").split(","), *(["oslat"] if options.oslat else [])}
+    for tool in KNOWN.second_opinions if here else ():
+        if tool.name in named and not find(tool.program):
+            raise process.NotInstalled(tool.program)
 
 
 def measure(

@@ -13,7 +13,14 @@ from lowlat.base.terminal import say
 from lowlat.base.typed_json import decode_fields
 from lowlat.measure.options import MeasureOptions, wakeups
 from lowlat.measure.remedies import Remedies
-from lowlat.measure.runner import SIGNALLED, Measured, ending, measure
+from lowlat.measure.runner import (
+    SIGNALLED,
+    Measured,
+    check,
+    check_programs,
+    ending,
+    measure,
+)
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.run import HostFacts
 from lowlat.verbs.options import show
@@ -39,7 +46,11 @@ def main(args: MeasureArguments, host: Optional[Mapping[str, object]] = None) ->
     wanted = replace(args.wanted, host=host, wakeup=interval)
     if wanted.load_cpus == "siblings":
         wanted = replace(wanted, load_cpus=_siblings(wanted.cpus or "", host))
-    for options in wanted.set_ups():
+    set_ups = tuple(wanted.set_ups())
+    check_programs(wanted)
+    if len(set_ups) > 1:  # a single one is refused before it measures
+        check(wanted)
+    for options in set_ups:
         try:
             measured = measure(options, quiet=args.json, remedies=_remedies)
         except Unmet as error:
