@@ -229,10 +229,11 @@ def test_the_keeper_survives_being_stopped() -> None:
 @as_root
 @pytest.mark.root
 @pytest.mark.parametrize("more", [(), ("--one-per-thread",)])
-def test_the_policy_is_the_programs(more: tuple[str, ...]) -> None:
-    done = run("--cpus", LAST, "--policy", "fifo:3", *more, "--", "cat", "/proc/self/stat")
+@pytest.mark.parametrize(("policy", "kind"), [("fifo:3", os.SCHED_FIFO), ("rr:3", os.SCHED_RR)])
+def test_the_policy_is_the_programs(more: tuple[str, ...], policy: str, kind: int) -> None:
+    done = run("--cpus", LAST, "--policy", policy, *more, "--", "cat", "/proc/self/stat")
     fields = done.stdout.rpartition(")")[2].split()
-    assert (fields[37], fields[38]) == ("3", str(int(os.SCHED_FIFO)))
+    assert (fields[37], fields[38]) == ("3", str(kind))
 
 
 @as_root

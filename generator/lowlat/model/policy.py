@@ -6,19 +6,18 @@ import re
 from lowlat.base.errors import Refused
 
 #: Policies of a program; N is a priority from 1 to 99 (sched(7)).
-_OF_PROGRAMS = re.compile(r"other|fifo:([1-9]|[1-9]\d)", re.ASCII)
+_OF_PROGRAMS = re.compile(r"other|(?:fifo|rr):(?:[1-9]|[1-9]\d)", re.ASCII)
 
 #: Policies of lowlat-measure, which checks the numbers itself.
 _OF_DETECTORS = re.compile(r"other|(fifo|rr):\d{1,2}|deadline:\d+[a-z]+/\d+[a-z]+", re.ASCII)
 
 
-def priority_of(text: str) -> int:
-    """The real-time priority of "fifo:N", 0 for "other". Raises Refused for any other text."""
-    found = _OF_PROGRAMS.fullmatch(text)
-    if not found:
+def of_program(text: str) -> str:
+    """The policy of a program: "other", "fifo:N" or "rr:N". Raises Refused for any other text."""
+    if not _OF_PROGRAMS.fullmatch(text):
         why = f"--policy {text[:40]}: not a scheduling policy"
-        raise Refused(why, hint="other, or fifo:N with N to 99")
-    return int(found[1] or 0)
+        raise Refused(why, hint="other, or fifo:N or rr:N with N to 99")
+    return text
 
 
 def parse_policies(text: str) -> tuple[str, ...]:

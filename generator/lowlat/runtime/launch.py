@@ -37,20 +37,21 @@ class CannotRun(LowlatError):
 
 @dataclass(frozen=True)
 class Launch:
-    """How to run a program: its CPUs, its real-time priority (0: an ordinary task), whether each
+    """How to run a program: its CPUs, its policy ("other", "fifo:N", "rr:N"), whether each
     thread gets a CPU to itself and in which order, the control group to join if one owns these
     CPUs, and whether to tell the kernel of task isolation."""
 
     cpus: CpuSet
-    priority: int = 0
+    policy: str = "other"
     one_per_thread: bool = False
     group: Optional[str] = None
     order: tuple[int, ...] = ()
     task_isolation: bool = False
 
     @property
-    def policy(self) -> str:
-        return f"fifo:{self.priority}" if self.priority else "other"
+    def priority(self) -> int:
+        """The real-time priority; 0 for an ordinary task."""
+        return int(self.policy.partition(":")[2] or 0)
 
 
 def group_of(cpus: CpuSet, root: Root) -> Optional[str]:
@@ -73,7 +74,7 @@ def warnings(place: Launch, root: Root) -> tuple[str, ...]:
     if place.one_per_thread:
         warnings.append(f"with more than {len(place.cpus)} threads, some share a CPU")
     if place.priority:
-        warnings.append(_fifo_warning(place, root))
+        warnings.append(_realtime_warning(place, root))
     return tuple(warnings)
 
 
@@ -83,7 +84,7 @@ def not_isolated(place: Launch, root: Root) -> str:
     return f"CPU {shared}: not isolated in this boot, other tasks run there too" if shared else ""
 
 
-def _fifo_warning(place: Launch, root: Root) -> str:
+def _realtime_warning(place: Launch, root: Root) -> str:
     return (
         f"{place.policy}: a thread that never sleeps keeps the kernel's own threads (ksoftirqd, "
         f"rcuc, kworker) from its CPU; {_rescue(place, root)}; for a program that spins take "
@@ -161,7 +162,8 @@ def _enter(place: Launch, cpus: CpuSet) -> None:
         raise Refused(f"CPU {cpus}: {error.strerror}", hint=hint) from error
     try:
         if place.priority:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(place.priority))
+            kind = os.SCHED_RR if place.policy.startswith("rr") else os.SCHED_FIFO
+            os.sched_setscheduler(0, kind, os.sched_param(place.priority))
     except OSError as error:
         why = f"--policy {place.policy}: {error.strerror}"
         raise Refused(why, hint="run as root, or raise 'ulimit -r'") from error

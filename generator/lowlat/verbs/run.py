@@ -34,7 +34,7 @@ class RunArguments:
     )
     set: Optional[str] = option("NAME", "run on the set that --isolate NAME=LIST made")
     policy: str = option(
-        "other|fifo:N", "scheduling policy; N: real-time priority (%(default)s)", "other"
+        "other|fifo:N|rr:N", "scheduling policy; N: real-time priority (%(default)s)", "other"
     )
     one_per_thread: bool = flag("give each thread a CPU of its own")
     task_isolation: bool = flag("have the kernel do its deferred work when system calls return")
@@ -87,9 +87,9 @@ def _place(args: RunArguments, plan: Optional[Plan], root: Root) -> Launch:
     if args.one_per_thread:
         every = plan.preferred if plan else worth.preferred(probe(root), listed)
         order = tuple(cpu for cpu in every if cpu in listed)
-    priority = policy.priority_of(args.policy)
+    wanted = policy.of_program(args.policy)
     group = launch.group_of(listed, root)
-    return Launch(listed, priority, args.one_per_thread, group, order, args.task_isolation)
+    return Launch(listed, wanted, args.one_per_thread, group, order, args.task_isolation)
 
 
 def _listed(text: str, planned: Optional[CpuSet], root: Root) -> CpuSet:
