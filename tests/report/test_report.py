@@ -448,6 +448,11 @@ BAD: dict[str, tuple[object, str]] = {
         _histogram([[1, 2, 10**400]]),
         "counts: a list of 3 numbers",
     ),
+    "a count with no sum": (_histogram([[1e308, 2, 1e308]]), "counts: a list of 3 numbers"),
+    "no window": (
+        document("b", 0, cpus=[cpu_run(2, 1.0, pace={"window_ns": 0, "work": {"p50": 1}})]),
+        "pace.window_ns: a number above zero is expected",
+    ),
     "a negative count": (_histogram([[1, 2, -1]]), "counts: a list of 3 numbers"),
     "a true count": (_histogram([[1, 2, True]]), "counts: a list of 3 numbers"),
     "a histogram in us": (_histogram([], unit="us"), "histogram.unit: ns is expected"),

@@ -21,7 +21,7 @@ _Decoder = Callable[[Any], Any]
 FLAT: Mapping[str, None] = {"json": None}
 
 #: A measured value is zero or lies between these limits; otherwise ratios would overflow.
-_SMALLEST, _GREATEST = 1e-30, 1e30
+_SMALLEST, GREATEST = 1e-30, 1e30
 
 _PLAIN = {
     str: "a text",
@@ -115,9 +115,19 @@ def _plain(kind: type, value: Any) -> Any:
 
 
 def _number(value: Any) -> float:
-    if type(value) in (int, float) and (value == 0 or _SMALLEST <= value <= _GREATEST):
+    if type(value) in (int, float) and (value == 0 or _SMALLEST <= value <= GREATEST):
         return float(value)
     raise Mistyped("a number, zero or above, is expected")
+
+
+class Positive(float):
+    """A measured value above zero, by which others are divided."""
+
+    @classmethod
+    def from_json(cls, value: object) -> "Positive":
+        if not _number(value):
+            raise Mistyped("a number above zero is expected")
+        return cls(_number(value))
 
 
 def _enum(kind: type[Enum], value: Any) -> Enum:

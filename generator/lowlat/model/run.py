@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base.typed_json import Mistyped, decode_fields
+from lowlat.base.typed_json import GREATEST, Mistyped, Positive, decode_fields
 from lowlat.model.cmdline import without_virtme
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.endpoint import NOISE
@@ -154,7 +153,7 @@ def _is_row(row: object) -> bool:
 
 
 def _is_count(value: object) -> bool:
-    return type(value) in (int, float) and 0 <= value <= sys.float_info.max  # type: ignore[operator]
+    return type(value) in (int, float) and 0 <= value <= GREATEST  # type: ignore[operator]
 
 
 @dataclass(frozen=True)
@@ -187,7 +186,7 @@ class Pace:
     """Clock readings per window of ``window_ns``: "min", "p1", "p50", "p99" and "max"."""
 
     work: Mapping[str, float]
-    window_ns: float = 1e6
+    window_ns: Positive = Positive(1e6)
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,7 @@ def _seconds(run: Run, cpus: CpuSet) -> dict[Key, float]:
 def coincidence_figures(run: Run) -> dict[Key, float]:
     """The share of time, in ppm, with CPUs away at once, and the share expected by chance."""
     result: dict[Key, float] = {}
-    for one in run.together:
+    for one in run.together if run.duration_s else ():
         row, span_s = f"CPUs {one.cpus}", 1e3 * run.duration_s
         result[Key(TOGETHER, row=row)] = one.time_ns / span_s
         result[Key(TOGETHER, row=f"{row} by chance")] = one.by_chance_ns / span_s
