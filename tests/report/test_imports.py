@@ -186,6 +186,18 @@ def test_what_differs_is_told_and_not_tested(
     assert any(told in flag for flag in result["flags"])
 
 
+def test_how_options_are_written_makes_no_difference(bench: ReportBench) -> None:
+    document = json.loads((TOOLS / "cyclictest-2.4-json.json").read_text())
+    document["cmdline:"] = "/usr/bin/cyclictest -qD2 -a 0,1 -t2 -i1000 -h 400 --json=other.json"
+    before = str(TOOLS / "cyclictest-2.4-json.json")
+    _, out = bench.call(before, "--against", bench.write("a.json", document), "--json")
+    assert not [flag for flag in json.loads(out)["flags"] if "tool differ" in flag]
+    document["cmdline:"] += " -mp80"
+    _, out = bench.call(before, "--against", bench.write("a.json", document), "--json")
+    told = "affinity=0,1 mlockall priority=80 threads=2"
+    assert any(told in flag for flag in json.loads(out)["flags"])
+
+
 def test_different_tools_are_not_compared(bench: ReportBench) -> None:
     words = str(TOOLS / "oslat-2.4-text.txt"), "--against", str(TOOLS / "cyclictest-2.4-quiet.txt")
     status, out = bench.call(*words, "--json")

@@ -98,7 +98,8 @@ class NoiseOfCpu:
 
 @dataclass(frozen=True)
 class ToolFile:
-    """A file that a program wrote, as far as the file tells: the program, the form, its command,
+    """A file that a program wrote, as far as the file tells: the program, the form, its command
+    and the options in it that change what is measured,
     start (ISO 8601), kernel, host and the boot's begin, how long it measured in seconds, the
     interval of its wake-ups in us. ``threads``: it names threads, not CPUs. ``notes`` say what was
     assumed."""
@@ -107,6 +108,7 @@ class ToolFile:
     form: str
     result: ToolResult
     command: str = ""
+    options: str = ""
     started: str = ""
     kernel: str = ""
     host: str = ""

@@ -28,11 +28,8 @@ _EMULATION = (
 #: The length up to which a value is shown whole.
 _LONG = 60
 
-#: Options that name a file, a folder or a port, and do not change what is done.
-_PATH_OPTIONS = {
-    *("--yaml", "-Y", "--temp-path", "--log-file", "--sock-port", "--udp-port"),
-    *("--json", "--histfile"),
-}
+#: Options of stress-ng that name a file, a folder or a port, and do not change the load.
+_PATH_OPTIONS = {"--yaml", "-Y", "--temp-path", "--log-file", "--sock-port", "--udp-port"}
 
 #: A load whose work differs by this share is reported.
 _DOSE = 0.1
@@ -251,8 +248,8 @@ def tool_words(runs: Runs) -> str:
 
 
 def _options(run: Run) -> str:
-    """The command of another tool without the names of its files."""
-    return _normal(run.imported.command) if run.imported else ""
+    """What another tool was told, but for how to print it."""
+    return run.imported.options if run.imported else ""
 
 
 def _duration(run: Run) -> str:

@@ -23,7 +23,7 @@ _FACTS: tuple[tuple[str, Callable[[Run], str]], ...] = (
     ("machine", lambda run: run.machine_words),
     ("measured CPUs", lambda run: str(run.measured)),
     ("tool", lambda run: tool_words((run,))),
-    ("options", lambda run: run.imported.command if run.imported else ""),
+    ("options", lambda run: _command(run)),
     ("isolated by the kernel", lambda run: "" if run.imported else str(run.isolated) or "none"),
     ("harness", lambda run: run.harness),
     ("clock", lambda run: _clock(run)),
@@ -75,6 +75,10 @@ def about(comparison: Comparison) -> dict[str, object]:
         "tested": every - sum(map(len, untested.values())),
         "untested": [(why, own if len(own) < every else []) for why, own in untested.items()],
     }
+
+
+def _command(run: Run) -> str:
+    return (run.imported.command or run.imported.options) if run.imported else ""
 
 
 def _loads(run: Run) -> str:

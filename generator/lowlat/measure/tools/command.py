@@ -3,6 +3,7 @@
 
 import re
 import shlex
+from collections.abc import Iterator
 from typing import Optional
 
 #: How many seconds a suffix of rt-tests' durations makes (parse_time_string() of rt-tests).
@@ -29,3 +30,64 @@ def interval_us(command: str) -> float:
     """The base interval of cyclictest's wake-ups (by default 1,000 us)."""
     given = value(command, "i", "interval") or "1000"
     return float(given) if given.isdecimal() else 0.0
+
+
+#: The long names of short options that take a value, and of those that take none, by program.
+_VALUED = {
+    "cyclictest": {
+        **{"a": "affinity", "A": "aligned", "b": "breaktrace", "c": "clock", "d": "distance"},
+        **{"D": "duration", "F": "fifo", "h": "histogram", "H": "histofall", "i": "interval"},
+        **{"l": "loops", "o": "oscope", "p": "priority", "t": "threads"},
+    },
+    "oslat": {
+        **{"b": "bucket-size", "c": "cpu-list", "C": "cpu-main-thread", "D": "duration"},
+        **{"f": "rtprio", "m": "workload-mem", "T": "trace-threshold", "w": "workload"},
+        **{"W": "bucket-width"},
+    },
+}
+_FLAGS = {
+    "cyclictest": {
+        **{"m": "mlockall", "M": "refresh_on_max", "N": "nsecs", "q": "quiet", "r": "relative"},
+        **{"R": "resolution", "s": "system", "S": "smp", "u": "unbuffered", "v": "verbose"},
+        **{"x": "posix_timers"},
+    },
+    "oslat": {"B": "bias", "q": "quiet", "s": "single-preheat", "z": "zero-omit"},
+}
+
+#: These say what is printed and where, or are compared by themselves.
+_NOT_COMPARED = {
+    *("quiet", "json", "histogram", "histofall", "histfile", "nsecs", "refresh_on_max", "fifo"),
+    *("unbuffered", "oscope", "resolution", "bucket-size", "bucket-width", "zero-omit", "bias"),
+    *("duration", "interval", "loops"),
+}
+
+
+def settings(program: str, command: str) -> str:
+    """The options of oslat or cyclictest that change what is measured, in one form and order,
+    however they were written: "affinity=2-3 mlockall priority=80"."""
+    return " ".join(
+        sorted(
+            f"{name}={given}" if given else name
+            for name, given in _options(program, command.split()[1:])
+            if name not in _NOT_COMPARED
+        )
+    )
+
+
+def _options(program: str, words: list[str]) -> Iterator[tuple[str, str]]:
+    valued, flags = _VALUED.get(program, {}), _FLAGS.get(program, {})
+    left = [*words, ""]
+    while len(left) > 1:
+        word = left.pop(0)
+        if word.startswith("--"):
+            name, equals, given = word[2:].partition("=")
+            if not equals and name in valued.values() and not left[0].startswith("-"):
+                given = left.pop(0)
+            yield name, given
+            continue
+        while (word := word.lstrip("-")) and word[0] in flags:
+            yield flags[word[0]], ""
+            word = word[1:]
+        if word:
+            follows = not word[1:] and not left[0].startswith("-")
+            yield valued.get(word[0], word[0]), left.pop(0) if follows else word[1:]

@@ -61,7 +61,10 @@ def _lines(text: str) -> Optional[ToolFile]:
     told = f"priority {max(int(one[2]) for one in last.values())}"
     lasted = max(float(one[3]) * float(one[4]) for one in last.values()) / 1e6
     return ToolFile(
-        "cyclictest", "text", ToolResult("", times=times), told, "", "", "", lasted, interval
+        *("cyclictest", "text", ToolResult("", times=times)),
+        options=told,
+        seconds=lasted,
+        interval_us=interval,
     )
 
 

@@ -56,7 +56,12 @@ def read(text: str) -> Optional[ToolFile]:
     result = _result(match[1] if match else "unknown", each, fine=fine)
     lasted = [float(word) for word in rows.get("Duration", ())]
     told = "; ".join(f"{key}: {value}" for key, value in re.findall(_SAID, text, re.M))
-    return ToolFile("oslat", "text", result, told, seconds=max(lasted, default=0.0), notes=(_NOTE,))
+    return ToolFile(
+        *("oslat", "text", result),
+        options=told,
+        seconds=max(lasted, default=0.0),
+        notes=(_NOTE,),
+    )
 
 
 #: The options that the text tells.

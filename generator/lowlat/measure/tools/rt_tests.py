@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from pathlib import PurePath
 from typing import Any
 
+from lowlat.measure.tools.command import settings
 from lowlat.model.tool import ToolFile, ToolResult
 
 #: Versions have two digits after the point: 2.4 is printed as 2.40 (2.10, released later, is not).
@@ -34,6 +35,7 @@ def described(document: Mapping[str, Any], result: ToolResult, seconds: float) -
         form="JSON",
         result=result,
         command=command(document),
+        options=settings(program(document), command(document)),
         started=_iso(str(document.get("start_time"))),
         kernel=str(known.get("release") or ""),
         host=str(known.get("nodename") or ""),

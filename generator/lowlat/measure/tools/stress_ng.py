@@ -47,7 +47,7 @@ def _yaml(text: str) -> Optional[ToolFile]:
         "stress-ng",
         "YAML",
         ToolResult(words, rates),
-        command=" ".join(f"--{name}" for name in rates),
+        options=" ".join(f"--{name}" for name in rates),
         started=_iso(info.get("epoch-secs", "")),
         kernel=info.get("release", ""),
         host=info.get("hostname", ""),
@@ -65,7 +65,7 @@ def _table(text: str) -> Optional[ToolFile]:
         "stress-ng",
         "table",
         ToolResult(version[1] if version else "", {name: _number(rate) for name, _, rate in rows}),
-        command=" ".join(f"--{name}" for name, *_ in rows),
+        options=" ".join(f"--{name}" for name, *_ in rows),
         seconds=max(_number(time) for _, time, _ in rows),
     )
 
