@@ -129,27 +129,36 @@ def step(title: str) -> Iterator[None]:
     say(f"  {title}: {time.monotonic() - begin:.1f} s")
 
 
+def minutes_left(seconds: float, passed: float) -> str:
+    """The time left of so many seconds, as ", 112 min left"; "" for less than two minutes."""
+    minutes = int(max(seconds - passed, 0.0) // 60)
+    return f", {minutes} min left" if minutes > 1 else ""
+
+
 class Progress:
-    """A bar that fills over a known number of seconds; without a terminal, a line each quarter."""
+    """A bar that fills over a known number of seconds, with the minutes left if they are many;
+    without a terminal, a line each quarter."""
 
     def __init__(self, title: str, seconds: float) -> None:
         self._title = title
         self._seconds = max(seconds, 0.001)
         self._begin = time.monotonic()
         self._shown = -1
+        self._left = ""
 
     def tick(self) -> None:
-        share = min((time.monotonic() - self._begin) / self._seconds, 1.0)
-        shown = int(share * 20)
-        if shown == self._shown:
+        passed = time.monotonic() - self._begin
+        share = min(passed / self._seconds, 1.0)
+        shown, left = int(share * 20), minutes_left(self._seconds, passed)
+        if (shown, left) == (self._shown, self._left):
             return
         if is_screen(sys.stderr):
             bar = "█" * shown + "░" * (20 - shown)
-            sys.stderr.write(Encoded(f"\r  {printable(self._title)} {bar} {share:4.0%}"))
+            sys.stderr.write(Encoded(f"\r  {printable(self._title)} {bar} {share:4.0%}{left} "))
         elif shown // 5 > max(self._shown, 0) // 5:
-            sys.stderr.write(f"  {self._title} {share:4.0%}\n")
+            sys.stderr.write(f"  {self._title} {share:4.0%}{left}\n")
         sys.stderr.flush()
-        self._shown = shown
+        self._shown, self._left = shown, left
 
     def done(self) -> None:
         if is_screen(sys.stderr):
