@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lowlat.base.errors import Refused
+from lowlat.measure.run_file import read_run
 from support.runs import ReportBench, endpoint
 
 TOOLS = Path(__file__).parents[1] / "data" / "tools"
@@ -76,6 +78,9 @@ def test_rtlas_table_of_noise_gives_lowlats_own_figures(bench: ReportBench) -> N
     assert known["noise_ppm", 0] == pytest.approx(1e6 * 304896 / 53100000)
     assert known["interrupts_per_s", 0] == pytest.approx(53111 / 53.1)
     assert known["switches_per_s", 0] == pytest.approx(13 / 53.1)
+    text = (TOOLS / "rtla-6.5-osnoise-top-from-docs.txt").read_text().replace("53100000", "0")
+    with pytest.raises(Refused, match="osnoise's top is damaged"):
+        bench.call(bench.write("top.txt", text))
 
 
 def in_us(text: str) -> str:
@@ -218,3 +223,14 @@ def test_a_text_that_went_through_a_terminal_or_a_post_is_read(bench: ReportBenc
     pasted = "".join(f"    {line}\r\n" for line in f"\x1b[1m{text}".splitlines())
     ours = figures(described(bench, bench.write("plain.txt", text)))
     assert figures(described(bench, bench.write("pasted.txt", pasted))) == ours
+
+
+def test_a_file_that_is_cut_or_garbled_is_read_or_refused(tmp_path: Path) -> None:
+    for file in sorted(TOOLS.glob("*.*")):
+        text = file.read_text()
+        for place in range(0, len(text), max(len(text) // 5, 1)):
+            for other in (text[:place], text[:place] + text[place + 9 :], f"{text[:place]}1e400"):
+                path = tmp_path / f"a{file.suffix}"
+                path.write_text(other)
+                with suppress(Refused):
+                    read_run(path)

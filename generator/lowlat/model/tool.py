@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Optional
 
+from lowlat.base.typed_json import Positive
+
 
 class MoreThan(float):
     """A value of which only a lower limit is known: a percentile above a histogram's range."""
@@ -91,7 +93,7 @@ class NoiseOfCpu:
     number of interferences by class ("HW", "NMI", "IRQ", "softirq", "thread")."""
 
     cpu: int
-    runtime_us: float
+    runtime_us: Positive
     noise_us: float
     counts: Mapping[str, float]
 

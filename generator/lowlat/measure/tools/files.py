@@ -3,8 +3,8 @@
 
 import json
 import re
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, Callable, Optional
 
 from lowlat.base.errors import Refused
@@ -21,12 +21,12 @@ class Unknown(Refused):
 #: What is read, for a hint.
 READ = "oslat, cyclictest, rtla (timerlat, osnoise; top, hist), stress-ng (--metrics, --yaml)"
 
-_TEXTS: tuple[Callable[[str], Optional[ToolFile]], ...] = (
-    oslat.read,
-    cyclictest.read,
-    rtla.read,
-    stress_ng.read,
-)
+_TEXTS: Mapping[str, Callable[[str], Optional[ToolFile]]] = {
+    "oslat": oslat.read,
+    "cyclictest": cyclictest.read,
+    "rtla": rtla.read,
+    "stress-ng": stress_ng.read,
+}
 
 _JSON: Mapping[str, Callable[[Mapping[str, Any]], ToolFile]] = {
     "oslat": oslat.read_json,
@@ -82,8 +82,10 @@ def read(text: str, document: object = None) -> ToolFile:
 
 
 def _read_text(text: str) -> ToolFile:
-    for parser in _TEXTS:
-        if found := parser(text):
+    for tool, parser in _TEXTS.items():
+        with _whole(f"{tool}'s output", tool):
+            found = parser(text)
+        if found:
             return found
     for pattern, (form, hint) in _UNREAD.items():
         if re.search(pattern, text, re.M):
@@ -97,11 +99,18 @@ def _read_json(document: object) -> ToolFile:
         raise _unknown()
     if program not in _JSON:
         raise Refused(f"the JSON of {program} (rt-tests), which is not read", hint=f"give {READ}")
-    try:
+    with _whole(f"{program}'s JSON", program):
         return _JSON[program](document)
-    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
-        why = f"{program}'s JSON is damaged: {type(error).__name__} {error}"
-        raise Refused(why, hint=f"run {program} again") from error
+
+
+@contextmanager
+def _whole(what: str, tool: str) -> Iterator[None]:
+    """Raises Refused if the block does not find what it expects: the file is cut or garbled."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        why = f"{what} is damaged: {type(error).__name__} {error}"
+        raise Refused(why, hint=f"run {tool} again") from error
 
 
 def _unknown() -> Unknown:

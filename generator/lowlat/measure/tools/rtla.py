@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Optional
 
+from lowlat.base.typed_json import Positive
 from lowlat.model.tool import NoiseOfCpu, ToolFile, ToolResult, ToolTimes
 
 #: What timerlat measures of a CPU, by the word of its column or table.
@@ -118,7 +119,7 @@ def _osnoise_top(text: str) -> Optional[ToolFile]:
     rows = re.findall(r"^ *(\d+) #\d+ +(\d+) +(\d+) +[\d.]+ +(\d+) +(\d+)((?: +\d+)+) *$",
                       text[head.end() :], re.M)  # fmt: skip
     noise = [
-        NoiseOfCpu(int(cpu), float(ran), float(lost), _classes(counts))
+        NoiseOfCpu(int(cpu), Positive(ran), float(lost), _classes(counts))
         for cpu, ran, lost, _, _, counts in rows
     ]
     times = (ToolTimes(int(cpu), max_us=float(longest) + 1) for cpu, *_, longest, _ in rows)
