@@ -230,6 +230,8 @@ def encode(value: Any) -> Any:
         return value.value
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
+    if isinstance(value, float):
+        return float(value)  # not a kind of its own, such as Positive
     return str(value) if isinstance(value, Path) else value
 
 
