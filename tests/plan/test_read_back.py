@@ -53,3 +53,11 @@ def test_a_kernel_that_does_not_read_all_is_not_given_it(tmp_path: Path) -> None
     assert "rcu_nocbs" not in plan["cmdline"]["text"]
     [why] = [item["why"] for item in plan["skipped"] if item["name"] == "rcu_nocbs"]
     assert "before 5.2" in why
+
+
+def test_a_stock_word_that_keeps_every_tick_is_named(tmp_path: Path) -> None:
+    files = machine(8)
+    files["proc/cmdline"] = "root=/dev/sda1 nohz=off"
+    root = write_tree(tmp_path, files)
+    assert "with nohz=off no CPU stops its tick" in lowlat("plan", "--root", root).refused()
+    assert lowlat("plan", "--root", root, "--disable", "nohz_full").status == 0

@@ -34,6 +34,8 @@ def _differences(plan: Plan, effect: Effect) -> Iterator[str]:
     for word, fate in zip(effect.words, effect.fates):
         if word.text in planned and fate.end is not End.TAKEN:
             yield f"the kernel would not take {word.text} ({fate.why})"
+        if word.text in planned and word.name == "nohz_full" and not effect.ticks_stop:
+            yield fate.why
     if plan.isolated and effect.online != plan.cpus.online:
         yield f"online would be CPU {effect.online}, not {plan.cpus.online}"
     for what, is_, should in _sets(plan, effect):
