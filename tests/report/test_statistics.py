@@ -75,11 +75,11 @@ def test_the_text_has_interval_and_p(bench: ReportBench) -> None:
     _, out = bench.call(*files)
     assert out.splitlines()[0] == (
         "Noise on the isolated CPUs fell from 100.4 ppm (0.010 %) in s to 51.0 ppm (0.0051 %) in "
-        "t: ratio 1.97 (1.87 to 2.07 with 95 % confidence; p = 0.0079, 5 boots each)."
+        "t: 1.97 times less (1.87 to 2.07 with 95 % confidence; p = 0.0079, 5 boots each)."
     )
     (row,) = [line for line in out.splitlines() if line.startswith("interrupts, /s")]
-    assert row.split()[-5:] == ["1.97", "1.87", "to", "2.07", "0.0079"]
-    assert max(map(len, out.splitlines()[1:-4])) <= 110
+    assert row.split()[-7:] == ["1.97", "times", "fewer", "1.87", "to", "2.07", "0.0079"]
+    assert max(map(len, out.splitlines()[1:-4])) <= 135
     _, marked = bench.call(*files, "--markdown")
     assert "| s | t | ratio | 95 % | p |" in marked
 
@@ -91,10 +91,12 @@ def test_a_small_change_that_is_found_is_never_called_the_same(bench: ReportBenc
     _, out = bench.call(*before, "--against", *less)
     assert out.startswith(
         "Noise on the isolated CPUs fell from 100.0 ppm (0.0100 %) in s to 99.5 ppm (0.0099 %) in "
-        "t: ratio 1.01 (1.005 to 1.005 with 95 % confidence; p = 0.0079, 5 boots each)."
+        "t: 1.01 times less (1.005 to 1.005 with 95 % confidence; p = 0.0079, 5 boots each)."
     )
     _, out = bench.call(*before, "--against", *less, "--arm", "more", *more)
-    assert out.startswith("Noise against s: t reduced (ratio 1.01), more increased (ratio 0.995).")
+    assert out.startswith(
+        "Noise against s: t reduced (1.01 times less), more increased (1.01 times more)."
+    )
 
 
 @pytest.mark.parametrize("boots", [(4, 5), (5, 4), (1, 1), (2, 9)])

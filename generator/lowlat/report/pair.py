@@ -126,8 +126,12 @@ class Pair:
             *values,
             ratio=pooling.ratio(measure, values, (before, after)),
             pooling=measure.pooling,
-            counts=counts if measure.counted else None,
+            counts=counts if measure.counted and self._told_by_all(measure, key) else None,
         )
+
+    def _told_by_all(self, measure: Measure, key: Key) -> bool:
+        runs = (*self.before.runs, *self.after.runs)
+        return all(key in pooling.of_runs((run,), self.cpus, (measure,)) for run in runs)
 
     def seconds(self, key: Key) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The measured time behind a figure, boot by boot."""
