@@ -35,7 +35,8 @@ def keys(form: str) -> dict[str, bool]:
     found = {"schema": True}
     for row in re.findall(r"(?m)^\| (`.*)$", sections()[form]):
         cells = row.split(" | ")
-        found.update((key, not re.search("where (known|asked for)", cells[1])) for key in cells[0].split("`")[1::2])
+        always = not re.search("where (known|asked for)", cells[1])
+        found.update((key, always) for key in cells[0].split("`")[1::2])
     return found
 
 
