@@ -34,8 +34,8 @@ class ToolTimes:
     range_us: float = 0.0
 
     def percentile_us(self, share: float) -> Optional[float]:
-        """The middle of the row with this share of the samples, never above the maximum; MoreThan
-        above the range; None without a histogram."""
+        """The middle of the row with this share of the samples, between the minimum and the
+        maximum; MoreThan above the range; None without a histogram."""
         total = sum(count for *_, count in self.counts) + self.over
         if not total or not self.range_us:
             return None
@@ -44,7 +44,8 @@ class ToolTimes:
         for lower, upper, count in self.counts:
             left -= count
             if left <= 0:
-                return min((lower + upper) / 2, upper if self.max_us is None else self.max_us)
+                middle = max((lower + upper) / 2, self.min_us or 0.0)
+                return min(middle, upper if self.max_us is None else self.max_us)
         return MoreThan(self.range_us)
 
     def at_least(self, us: float) -> float:
