@@ -81,7 +81,7 @@ def test_the_text_has_interval_and_p(bench: ReportBench) -> None:
     assert row.split()[-7:] == ["1.97", "times", "fewer", "1.87", "to", "2.07", "0.0079"]
     assert max(map(len, out.splitlines()[1:-4])) <= 135
     _, marked = bench.call(*files, "--markdown")
-    assert "| s | t | ratio | 95 % | p |" in marked
+    assert "| s | t | change | 95 % | p |" in marked
 
 
 def test_a_small_change_that_is_found_is_never_called_the_same(bench: ReportBench) -> None:
