@@ -118,7 +118,7 @@ def test_what_loses_throughput_falls_back(machine: LoopMachine) -> None:
     assert first.status == 1
     assert "more than 8 % of the throughput may be lost: throughput changed by -10.0 %" in first.err
     page = machine.host.read(machine.state()["report"].replace(".json", ".html").lstrip("/"))
-    assert ">stock and tuned</h2>" in page
+    assert "in stock, 100.0 ppm" in page and ">What to know before quoting this</h2>" in page
     stock_is_default(machine)
     at_rest(machine)
 

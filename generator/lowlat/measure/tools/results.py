@@ -22,7 +22,7 @@ _Part = dict[str, object]
 def add(document: Mapping[str, object]) -> None:
     """Add the results to a run (schema lowlat.run/1), in place of those that it has."""
     for tool, part in _parts(document):
-        if tool == _ALONE or "output" in part:
+        if ("mean" if tool == _ALONE else "output") in part:
             part["parsed"] = encode(_alone(part) if tool == _ALONE else _result(part))
 
 
