@@ -47,7 +47,7 @@ def nodes_json(linted: Sequence[LintedNode]) -> dict[str, object]:
 
 
 def nodes_text(linted: Sequence[LintedNode], *, whole: bool) -> Iterator[str]:
-    """The verdicts of each node; nodes of which everything is the same are told together."""
+    """The verdicts of each node; nodes with the same line and verdicts share one text."""
     told = as_text.whole if whole else as_text.short
     same: dict[tuple[str, ...], list[str]] = {}
     for node in linted:

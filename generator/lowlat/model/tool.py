@@ -101,11 +101,10 @@ class NoiseOfCpu:
 
 @dataclass(frozen=True)
 class ToolFile:
-    """A file that a program wrote, as far as the file tells: the program, the form, its command
-    and the options in it that change what is measured,
-    start (ISO 8601), kernel, host and the boot's begin, how long it measured in seconds, the
-    interval of its wake-ups in us. ``threads``: it names threads, not CPUs. ``notes`` say what was
-    assumed."""
+    """A file that a program wrote, as far as the file tells: the program and the form, the command
+    and those of its options that change what is measured, the start (ISO 8601), the kernel, the
+    host, the time measured in seconds and the interval of the wake-ups in us. ``threads``: it names
+    threads, not CPUs. ``notes`` say what was assumed."""
 
     tool: str
     form: str

@@ -43,7 +43,7 @@ PARTS = ("TLB",)
 #: arm64's name for all interrupts between CPUs, and for their rows together.
 ARM_IPI = "IPI"
 
-#: The cause of a stay whose begin or end the trace does not have: nobody knows how long it was.
+#: The cause of a stay without its begin or end in the trace: its length is not known.
 LOST = ("not-recorded", "the trace lacks an event")
 
 _FUNCTIONS_MAX = 3
