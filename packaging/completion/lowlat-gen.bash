@@ -28,7 +28,7 @@ _shtab_lowlat_gen_runtime_option_strings=(-h --help --plan --profile --dry-run -
 _shtab_lowlat_gen_tune_option_strings=(-h --help --root --dry-run --profile --isolate --housekeeping --housekeeping-cores --housekeeping-per --isolate-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --policy --load --work --throughput --causes --no-causes --boots --duration --warmup --throughput-margin --reboot --kexec --accept-pending --status --resume --abort --ended --json)
 _shtab_lowlat_gen_verify_option_strings=(-h --help --plan --duration --strict --root --json)
 _shtab_lowlat_gen_watch_option_strings=(-h --help --interval --restore --once --plan --root --json)
-_shtab_lowlat_gen_top_option_strings=(-h --help --cpus --threshold --duration --once --lines)
+_shtab_lowlat_gen_top_option_strings=(-h --help --cpus --threshold --duration --once --lines --json)
 _shtab_lowlat_gen_option_strings=(-h --help --version)
 
 _shtab_lowlat_gen_probe___root_COMPGEN=_lowlat_file
@@ -288,6 +288,7 @@ _shtab_lowlat_gen_watch___json_nargs=0
 _shtab_lowlat_gen_top__h_nargs=0
 _shtab_lowlat_gen_top___help_nargs=0
 _shtab_lowlat_gen_top___once_nargs=0
+_shtab_lowlat_gen_top___json_nargs=0
 _shtab_lowlat_gen_pos_0_nargs=A...
 _shtab_lowlat_gen__h_nargs=0
 _shtab_lowlat_gen___help_nargs=0

@@ -409,4 +409,5 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using top' -l cpus -x -d 'CPUs to w
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using top' -l threshold -x -d 'the shortest gap that counts (100ns)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using top' -l duration -x -d 'end after this time (default: at Ctrl-C)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using top' -l once -d 'show one second and end'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using top' -l lines -x -d 'sources shown for each CPU (8)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using top' -l lines -x -d 'sources in the table for each CPU (8)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using top' -l json -d 'one JSON document a line: the account of a second'

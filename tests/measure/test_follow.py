@@ -17,7 +17,8 @@ import pytest
 
 from lowlat.base.errors import LowlatError
 from lowlat.host.root import Root
-from lowlat.measure.follow import Look, Occupant, Occupants, parse_line
+from lowlat.measure.follow import parse_line
+from lowlat.measure.occupants import Look, Occupant, Occupants
 from lowlat.measure.remedies import Remedies, Thread
 from lowlat.model.cpuset import CpuSet
 from lowlat.verbs.top import table
@@ -44,19 +45,17 @@ def test_a_line_names_who_and_the_remedy() -> None:
         Occupant(2, "elsewhere", 10**9, 45, Thread.USER),
     )
     second = parse_line(told(), Look(occupants, {3: 8_000_000}, started=9))
-    (cpu,) = second.cpus
-    assert (cpu.cpu, second.gaps_per_s(cpu), cpu.max_ns, second.lost(cpu)) == (3, 10.0, 90, 1e4)
-    found = second.interrupters(cpu)
-    remedies = [one.remedy(Remedies()) for one in found]
-    assert [(one.kind, one.name, one.per_s, one.us_per_s) for one in found] == [
-        ("thread", "kworker/3:1", None, 3000.0),
-        ("irq", "local_timer", 250.0, 1250.0),
-        ("thread", "gone or moved on, 9 started on all CPUs", None, 1000.0),
-        ("softirq", "TIMER", 20.0, 100.0),
-        ("ipi", "IPI function call", 2.0, 10.0),
-        ("irq", "irq 36 virtio1-req.0", 1.0, 5.0),
+    (cpu,) = second.accounted(Remedies()).cpus
+    assert (cpu.cpu, cpu.gaps_per_s, cpu.max_ns, cpu.lost_us_per_s) == (3, 10.0, 90, 1e4)
+    found = [(one.kind, one.name, one.times_per_s, one.us_per_s, one.remedy) for one in cpu.sources]
+    assert found == [
+        ("thread", "kworker/3:1", None, 3000.0, None),
+        ("irq", "local_timer", 250.0, 1250.0, "nohz_full"),
+        ("thread", "gone or moved on, 9 started on all CPUs", None, 1000.0, None),
+        ("softirq", "TIMER", 20.0, 100.0, "nohz_full"),
+        ("ipi", "IPI function call", 2.0, 10.0, None),
+        ("irq", "irq 36 virtio1-req.0", 1.0, 5.0, "isolcpus"),
     ]
-    assert remedies == ["", "nohz_full", "", "nohz_full", "", "isolcpus"]
 
 
 @pytest.mark.parametrize("lost_ns", [0, 1000, 5_000_000, 7_000_000, 30_000_000])
@@ -66,10 +65,17 @@ def test_the_rows_of_a_second_add_up_to_the_time_lost(lost_ns: int, waited: dict
     cpu = {**json.loads(told())["cpus"][0], "noise_ns": lost_ns}
     occupants = (Occupant(3, "one", 6_000_000, 44, Thread.USER),)
     second = parse_line(told(cpus=[cpu]), Look(occupants, waited, started=9))
-    _, _, *rows = table(second, 2, Remedies()).splitlines()
+    account = second.accounted(Remedies())
+    _, _, *rows = table(account, 2).splitlines()
     took = [float(re.search(r"  [~+-]?(\d+)( |$)", row[40:])[1]) for row in rows]  # type: ignore[index]
     assert sum(took) == pytest.approx(lost_ns / 2000, abs=len(rows))
     assert "not explained" in rows[-1]
+    (told_cpu,) = account.cpus
+    known = sum(one.us_per_s for one in told_cpu.sources)
+    assert told_cpu.lost_us_per_s == pytest.approx(lost_ns / 2000, abs=1e-3)
+    assert known + told_cpu.not_explained_us_per_s == pytest.approx(told_cpu.lost_us_per_s)
+    share = told_cpu.explained
+    assert share == (pytest.approx(known / told_cpu.lost_us_per_s, abs=1e-3) if lost_ns else None)
 
 
 def test_the_table_ranks_by_time_and_recommends_what_can_be_had(
@@ -79,16 +85,16 @@ def test_the_table_ranks_by_time_and_recommends_what_can_be_had(
     ending = {"cpu": 3, "gaps": 1, "noise_ns": 3, "noise_ppm": 1.2e6, "max_ns": 9, "switches": 0}
     whole = parse_line(told(cpus=[{**ending, "interrupts": {}, "softirqs": {}}]))
     # A gap that began in the second before counts here too.
-    assert " 1000000.0 " in table(whole, 8, Remedies())
+    assert " 1000000.0 " in table(whole.accounted(Remedies()), 8)
     second = parse_line(
         told(), Look((Occupant(3, "a-thread-of-a-long-name", 6_000_000, 44, Thread.USER),))
     )
-    title, head, *rows = table(second, 8, Remedies(frozenset({"nohz_full"}))).splitlines()
+    title, head, *rows = table(second.accounted(Remedies(frozenset({"nohz_full"}))), 8).splitlines()
     assert head.split()[-3:] == ["us/s", "times/s", "remedy"]
     assert "thread 44: a-t" in rows[0] and "3000" in rows[0].split()
     assert {"~1250", "250"} <= set(rows[1].split())
     assert not any("nohz_full" in row for row in rows)
-    assert "nohz_full" in table(second, 8, Remedies())
+    assert "nohz_full" in table(second.accounted(Remedies()), 8)
     assert max(map(len, (title, head, *rows))) <= 80
 
 
@@ -141,16 +147,36 @@ def top(program: str, *args: str) -> list[str]:
     return [sys.executable, "-c", code, beside, "top", f"--cpus={online()[-1]}", *args]
 
 
-@needs_two_cpus
-def test_once_shows_a_second_and_ends(program: str) -> None:
+def told_by(program: str, *args: str) -> str:
+    """The output of a live view that ends by itself."""
     done = subprocess.run(
-        top(program, "--once"), capture_output=True, text=True, timeout=waits.GUARD_S, check=False
+        top(program, *args), capture_output=True, text=True, timeout=waits.GUARD_S, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    title, head, first, *_ = done.stdout.splitlines()
+    return done.stdout
+
+
+@needs_two_cpus
+def test_once_shows_a_second_and_ends(program: str) -> None:
+    title, head, first, *_ = told_by(program, "--once").splitlines()
     assert title.startswith(f"lowlat-gen top: CPU {online()[-1]}, ")
     assert head.split("  ")[0].strip() == "CPU" and head.endswith("remedy")
     assert first.split()[0] == str(online()[-1])
+
+
+@needs_two_cpus
+def test_each_second_is_a_line_of_json_that_adds_up(program: str) -> None:
+    lines = [json.loads(line) for line in told_by(program, "--json", "--once").splitlines()]
+    (second,) = lines
+    assert (second["schema"], [cpu["cpu"] for cpu in second["cpus"]]) == (
+        "lowlat.top/1",
+        [online()[-1]],
+    )
+    (cpu,) = second["cpus"]
+    known = sum(one["us_per_s"] for one in cpu["sources"])
+    assert cpu["sources"] and 0 <= cpu["explained"] <= 1
+    assert known + cpu["not_explained_us_per_s"] == pytest.approx(cpu["lost_us_per_s"])
+    assert cpu["lost_us_per_s"] == pytest.approx(cpu["noise_ppm"], rel=1e-3, abs=1)
 
 
 @pytest.mark.place

@@ -1,104 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The data of ``top``: the harness's lines, one a second, as sources of interrupts for each CPU;
-and the threads that ran there, observed from outside and without root by the change of each
-thread's run time and last CPU in /proc. The time that the detector waited for its CPU is that of
-all threads there, with those that came and went between two looks."""
+"""The data of ``top``: the harness's lines, one a second, and the threads that ran meanwhile, as an
+account of the time lost on each CPU."""
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import decode
-from lowlat.host import tasks
-from lowlat.host.root import Root
-from lowlat.host.tasks import Task
 from lowlat.measure.causes.context import PARTS, row_name
-from lowlat.measure.remedies import Remedies, Thread
-from lowlat.model.cpuset import CpuSet
+from lowlat.measure.occupants import Look
+from lowlat.measure.remedies import Remedies
 
+SCHEMA, ACCOUNTED = "lowlat.follow/1", "lowlat.top/1"
 
-@dataclass(frozen=True)
-class Occupant:
-    """A thread that ran on a CPU, and for how many ns since the previous look; ``task`` is its
-    thread ID."""
-
-    cpu: int
-    name: str
-    ran_ns: int
-    task: int
-    thread: Thread
-
-
-@dataclass(frozen=True)
-class Look:
-    """The threads that ran since the previous look, the longest first; for how many ns the detector
-    of each CPU waited for it; and how many threads were started, on all CPUs."""
-
-    occupants: tuple[Occupant, ...] = ()
-    waited_ns: Mapping[int, int] = field(default_factory=dict)
-    started: int = 0
-
-
-class Occupants:
-    """Observes the threads on some CPUs again and again, except those of the harness."""
-
-    def __init__(self, root: Root, cpus: CpuSet, harness: int) -> None:
-        self._root = root
-        self._cpus = cpus
-        self._harness = str(harness)
-        self._before: dict[int, int] = {}
-        self._waited: dict[int, int] = {}
-        self._started = 0
-        self.look()
-
-    def look(self) -> Look:
-        before, self._before = self._before, {}
-        occupants = []
-        for task, ran in self._tasks():
-            self._before[task.pid] = ran
-            # A new thread is counted from its start.
-            grown = ran - before.get(task.pid, 0)
-            if grown > 0 and task.cpu in self._cpus:
-                kind = Thread.of(kernel=task.kernel, bound=task.bound)
-                occupants.append(Occupant(task.cpu, task.comm, grown, task.pid, kind))
-        occupants.sort(key=lambda one: -one.ran_ns)
-        waited, self._waited = self._waited, self._waits()
-        grown_ns = {cpu: ns - waited.get(cpu, 0) for cpu, ns in self._waited.items()}
-        started, self._started = self._started, self._starts()
-        return Look(tuple(occupants), grown_ns, self._started - started)
-
-    def _tasks(self) -> Iterator[tuple[Task, int]]:
-        for pid in self._root.names("/proc"):
-            if pid.isdigit() and pid != self._harness:
-                for folder in self._folders(pid):
-                    status = tasks.read(self._root, folder)
-                    if status is not None:
-                        yield status, tasks.ran(self._root, folder)[0]
-
-    def _folders(self, pid: str) -> Iterator[str]:
-        return (f"/proc/{pid}/task/{task}" for task in self._root.names(f"/proc/{pid}/task"))
-
-    def _waits(self) -> dict[int, int]:
-        """For how many ns the detector of each CPU has waited: the harness's busiest thread there
-        (Documentation/scheduler/sched-stats.rst)."""
-        busiest: dict[int, tuple[int, int]] = {}
-        for folder in self._folders(self._harness):
-            status = tasks.read(self._root, folder)
-            told = (self._root.read(f"{folder}/schedstat") or "").split()
-            if status is not None and status.cpu in self._cpus and len(told) == 3:
-                times = (int(told[0]), int(told[1]))
-                busiest[status.cpu] = max(busiest.get(status.cpu, (0, 0)), times)
-        return {cpu: waited for cpu, (_, waited) in busiest.items()}
-
-    def _starts(self) -> int:
-        match = re.search(r"^processes (\d+)$", self._root.read("/proc/stat") or "", re.MULTILINE)
-        return int(match[1]) if match else 0
-
-
-SCHEMA = "lowlat.follow/1"
+#: The digits behind the point of times and rates; the sums of an account are those of the rounded.
+_DIGITS = 3
 
 #: The assumed cost of an interrupt in us at most, to rank counted sources beside timed ones.
 _USUAL_US = 5.0
@@ -107,20 +25,41 @@ _USUAL_US = 5.0
 @dataclass(frozen=True)
 class Interrupter:
     """One source of interruptions: its count per second, None for a thread; its time in us per
-    second, an estimate where it is only counted. ``task`` is the ID of a thread."""
+    second, an estimate where it is only counted; the ID of a thread; and the setting that removes
+    it, None if none does."""
 
-    kind: str
+    kind: str = field(metadata={"json": "class"})
     name: str
-    per_s: Optional[float]
+    times_per_s: Optional[float]
     us_per_s: float
     task: Optional[int] = None
-    thread: Optional[Thread] = None
+    remedy: Optional[str] = None
 
-    def remedy(self, remedies: Remedies) -> str:
-        """The setting that removes it; "" if none does."""
-        if self.thread is not None:
-            return remedies.of_thread(self.name, self.thread) or ""
-        return remedies.of(self.kind, self.name) or ""
+
+@dataclass(frozen=True)
+class Account:
+    """The time lost on a CPU in us per second, which the sources, the most costly first, and what
+    they do not explain add up to; ``explained`` is their share, None if nothing was lost."""
+
+    cpu: int
+    gaps_per_s: float
+    noise_ppm: float
+    max_ns: int
+    lost_us_per_s: float
+    sources: tuple[Interrupter, ...]
+    not_explained_us_per_s: float
+    explained: Optional[float]
+
+
+@dataclass(frozen=True)
+class AccountedSecond:
+    """A second for people and for ``top --json``; ``threads_started`` on all CPUs."""
+
+    schema: str
+    time_s: float
+    interval_s: float
+    threads_started: int
+    cpus: tuple[Account, ...]
 
 
 @dataclass(frozen=True)
@@ -147,18 +86,29 @@ class Second:
     cpus: tuple[CpuSecond, ...]
     look: Look = Look()
 
-    def gaps_per_s(self, cpu: CpuSecond) -> float:
-        return cpu.gaps / self.interval_s
+    def accounted(self, remedies: Remedies) -> AccountedSecond:
+        accounts = tuple(self._account(cpu, remedies) for cpu in self.cpus)
+        times = (round(self.time_s, 3), round(self.interval_s, 6))
+        return AccountedSecond(ACCOUNTED, *times, self.look.started, accounts)
 
-    def lost(self, cpu: CpuSecond) -> float:
-        """The time lost there in us per second."""
-        return cpu.noise_ns / 1000 / self.interval_s
+    def _account(self, cpu: CpuSecond, remedies: Remedies) -> Account:
+        lost = round(cpu.noise_ns / 1000 / self.interval_s, _DIGITS)
+        sources = self._sources(cpu, lost, remedies)
+        known = sum(one.us_per_s for one in sources)
+        return Account(
+            cpu.cpu,
+            round(cpu.gaps / self.interval_s, _DIGITS),
+            round(cpu.noise_ppm, _DIGITS),
+            cpu.max_ns,
+            lost,
+            tuple(sorted(sources, key=lambda one: -one.us_per_s)),
+            round(lost - known, _DIGITS),
+            round(known / lost, _DIGITS) if lost else None,
+        )
 
-    def interrupters(self, cpu: CpuSecond) -> list[Interrupter]:
-        """The sources of interruptions of a CPU, the most costly first; together they take no more
-        than what was lost."""
-        lost = self.lost(cpu)
-        threads = self._threads(cpu.cpu, lost)
+    def _sources(self, cpu: CpuSecond, lost: float, remedies: Remedies) -> list[Interrupter]:
+        """The sources of interruptions of a CPU; together they take no more than what was lost."""
+        threads = self._threads(cpu.cpu, lost, remedies)
         left = max(lost - sum(one.us_per_s for one in threads), 0.0)
         counted = [
             *((row_name(label), n) for label, n in cpu.interrupts.items() if label not in PARTS),
@@ -166,12 +116,13 @@ class Second:
         ]
         rates = [n / self.interval_s for _, n in counted]
         each = min(_USUAL_US, left / max(sum(rates), 1e-9))
-        rows = (
-            Interrupter(*who, rate, rate * each) for (who, _), rate in zip(counted, rates) if rate
-        )
-        return sorted([*threads, *rows], key=lambda one: -one.us_per_s)
+        for (who, _), rate in zip(counted, rates):
+            if rate:
+                times = (round(rate, _DIGITS), round(rate * each, _DIGITS))
+                threads.append(Interrupter(*who, *times, remedy=remedies.of(*who)))
+        return threads
 
-    def _threads(self, cpu: int, lost: float) -> list[Interrupter]:
+    def _threads(self, cpu: int, lost: float, remedies: Remedies) -> list[Interrupter]:
         """The threads that ran there; one from another CPU may have run elsewhere too."""
         own = [one for one in self.look.occupants if one.cpu == cpu]
         known = sum(one.ran_ns for one in own) / 1000 / self.interval_s
@@ -180,18 +131,21 @@ class Second:
         share = min(most / known, 1.0) if known else 0.0
         threads = [
             Interrupter(
-                *("thread", one.name, None, share * one.ran_ns / 1000 / self.interval_s),
-                *(one.task, one.thread),
+                *("thread", one.name, None),
+                round(share * one.ran_ns / 1000 / self.interval_s, _DIGITS),
+                one.task,
+                remedies.of_thread(one.name, one.thread),
             )
             for one in own
         ]
-        if most - known * share > 1.0:
+        gone = round(most - known * share, _DIGITS)
+        if gone > 1.0:
             name = f"gone or moved on, {self.look.started} started on all CPUs"
-            threads.append(Interrupter("thread", name, None, most - known * share))
+            threads.append(Interrupter("thread", name, None, gone))
         return threads
 
 
-def parse_line(text: str, look: Look = Look()) -> Second:
+def parse_line(text: str, look: Optional[Look] = None) -> Second:
     """A line, with what ran meanwhile. Raises LowlatError if it is malformed."""
     try:
         second = decode(Second, json.loads(text))
@@ -199,4 +153,4 @@ def parse_line(text: str, look: Look = Look()) -> Second:
             raise ValueError(f"schema {second.schema}, {second.interval_s:g} s")
     except ValueError as error:
         raise LowlatError(f"lowlat-measure wrote a line that cannot be read: {error}") from error
-    return replace(second, look=look)
+    return replace(second, look=look or second.look)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``top``: each second, the interrupters of each isolated CPU, and their remedies."""
 
+import json
 import signal
 import sys
 from collections.abc import Iterator
@@ -12,10 +13,11 @@ from lowlat.base import process
 from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import Encoded, columns, is_screen, plain, say
+from lowlat.base.typed_json import encode
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
-from lowlat.measure.follow import CpuSecond, Look, Occupants, Second, parse_line
-from lowlat.measure.remedies import Remedies
+from lowlat.measure.follow import Account, AccountedSecond, Second, parse_line
+from lowlat.measure.occupants import Look, Occupants
 from lowlat.model.cpuset import CpuSet
 from lowlat.verbs import host_remedies
 
@@ -37,7 +39,8 @@ class TopArguments:
     threshold: Optional[str] = option("TIME", "the shortest gap that counts (100ns)")
     duration: Optional[str] = option("TIME", "end after this time (default: at Ctrl-C)")
     once: bool = flag("show one second and end")
-    lines: int = option("N", "sources shown for each CPU (%(default)s)", 8, type=int)
+    lines: int = option("N", "sources in the table for each CPU (%(default)s)", 8, type=int)
+    json: bool = flag("one JSON document a line: the account of a second")
 
 
 def main(args: TopArguments) -> int:
@@ -50,8 +53,12 @@ def main(args: TopArguments) -> int:
     remedies = host_remedies.read(Root())
     with _harness(args) as child:
         for second in _followed(child):
-            sys.stdout.write(begin)
-            say(f"{table(second, args.lines, remedies)}{end}")
+            account = second.accounted(remedies)
+            if args.json:
+                say(json.dumps(encode(account)))
+            else:
+                sys.stdout.write(begin)
+                say(f"{table(account, args.lines)}{end}")
             if args.once:
                 break
     return 0
@@ -97,11 +104,11 @@ def _followed(child: process.Child) -> Iterator[Second]:
         raise LowlatError(f"lowlat-measure printed nothing: {words}")
 
 
-def table(second: Second, lines: int, remedies: Remedies) -> str:
+def table(second: AccountedSecond, lines: int) -> str:
     """A second as a table that fits the terminal."""
     cpus = CpuSet.of(cpu.cpu for cpu in second.cpus)
     title = f"lowlat-gen top: CPU {cpus}, {second.time_s:.0f} s; Ctrl-C ends"
-    rows = [_COLUMNS, *_rows(second, lines, remedies)]
+    rows = [_COLUMNS, *_rows(second, lines)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
     others = sum(widths) - widths[_WHO] + 2 * (len(widths) - 1)
     widths[_WHO] = min(widths[_WHO], max(columns() - others, 16))
@@ -120,33 +127,30 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _rows(second: Second, lines: int, remedies: Remedies) -> Iterator[_Row]:
+def _rows(second: AccountedSecond, lines: int) -> Iterator[_Row]:
     for cpu in second.cpus:
         head = (
-            *(str(cpu.cpu), f"{second.gaps_per_s(cpu):.0f}", f"{min(cpu.noise_ppm, 1e6):.1f}"),
+            *(str(cpu.cpu), f"{cpu.gaps_per_s:.0f}", f"{min(cpu.noise_ppm, 1e6):.1f}"),
             _duration(cpu.max_ns),
         )
-        for number, one in enumerate(_sources(second, cpu, lines, remedies)):
+        for number, one in enumerate(_sources(cpu, lines)):
             yield (*(head if number == 0 else ("",) * len(head)), *one)
 
 
-def _sources(second: Second, cpu: CpuSecond, lines: int, remedies: Remedies) -> Iterator[_Row]:
+def _sources(cpu: Account, lines: int) -> Iterator[_Row]:
     """The rows of a CPU, sorted by the time they take, which add up to the time lost; "~" marks an
     estimate."""
-    interrupters = second.interrupters(cpu)
-    for one in interrupters[:lines]:
+    for one in cpu.sources[:lines]:
         name = (
             f"{one.kind}: {one.name}" if one.task is None else f"{one.kind} {one.task}: {one.name}"
         )
-        often = "" if one.per_s is None else f"{one.per_s:.0f}"
-        took = f"{'' if one.per_s is None else '~'}{one.us_per_s:.0f}"
-        yield plain(name), took, often, one.remedy(remedies)
-    if more := interrupters[lines:]:
+        often = "" if one.times_per_s is None else f"{one.times_per_s:.0f}"
+        took = f"{'' if one.times_per_s is None else '~'}{one.us_per_s:.0f}"
+        yield plain(name), took, often, one.remedy or ""
+    if more := cpu.sources[lines:]:
         yield f"… {len(more)} more", f"~{sum(one.us_per_s for one in more):.0f}", "", ""
-    lost = second.lost(cpu)
-    left = lost - sum(one.us_per_s for one in interrupters)
-    share = f" ({100 * left / lost:.0f} %)" if lost else ""
-    yield f"not explained{share}", f"{left:+.0f}", "", ""
+    share = "" if cpu.explained is None else f" ({100 * (1 - cpu.explained):.0f} %)"
+    yield f"not explained{share}", f"{cpu.not_explained_us_per_s:+.0f}", "", ""
 
 
 def _duration(ns: int) -> str:
