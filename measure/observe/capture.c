@@ -10,7 +10,8 @@
 /* The kernel needs about 40 bytes per event; a busy CPU has 50,000 events per second. */
 #define TRACE_KIB_PER_S UINT64_C(2000)
 #define TRACE_KIB_MIN UINT64_C(1024)
-#define TRACE_KIB_MAX UINT64_C(65536)
+/* A minute of that. */
+#define TRACE_KIB_MAX UINT64_C(131072)
 #define SWITCHES_PER_S UINT64_C(20000)
 #define SWITCHES_MAX (UINT64_C(1) << 20)
 #define SWITCHES_MIN (UINT64_C(1) << 12)

@@ -5,11 +5,14 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 
-#define SENDERS_KIB 256
+/* The senders' buffers, one on each CPU: a part of a measured CPU's, in KiB. */
+#define SENDERS_PART 128
+#define SENDERS_MIN UINT64_C(256)
 
 /* New instances inherit an administrator's global options. */
 static const char *const text_options[] = {
@@ -37,7 +40,6 @@ static const char *const measured_events[] = {
 	"timer/hrtimer_expire_entry",
 	"timer/timer_expire_entry",
 	"workqueue/workqueue_execute_*",
-	"osnoise/*",
 	NULL,
 };
 
@@ -119,7 +121,7 @@ static void enable_all(struct trace *trace, int folder, const char *const patter
 	}
 }
 
-/* Kernels before 6.6 lack this filter; the reader then drops interrupts to other CPUs. */
+/* Kernels before 6.6 lack the filters by CPU; the reader then drops what is for other CPUs. */
 static void filter_senders(int folder, const struct cpulist *cpus)
 {
 	_cleanup_free_ char *list = cpulist_format(cpus);
@@ -130,10 +132,25 @@ static void filter_senders(int folder, const struct cpulist *cpus)
 	text_write(folder, "events/ipi/ipi_send_cpumask/filter", many);
 }
 
+/*
+ * The page faults of other threads are part of their own time, and the most frequent event of a
+ * load by far. Threads have the name of this one.
+ */
+static void filter_faults(int folder)
+{
+	char name[16] = "";
+	_cleanup_free_ char *own = NULL;
+
+	prctl(PR_GET_NAME, name);
+	own = text_format("comm == \"%s\"", name);
+	text_write(folder, "events/exceptions/filter", own);
+}
+
 /* While all are off: an event that is on before its partner records stays without an end. */
 static void enable_events(struct trace *trace, const struct cpulist *measured)
 {
 	instance_switch(&trace->measured, false);
+	filter_faults(trace->measured.folder);
 	enable_all(trace, trace->measured.folder, measured_events);
 	filter_senders(trace->senders.folder, measured);
 	enable_all(trace, trace->senders.folder, sender_events);
@@ -142,6 +159,7 @@ static void enable_events(struct trace *trace, const struct cpulist *measured)
 
 static int start_all(const struct cpulist *measured, uint64_t buffer_kib, struct trace *trace)
 {
+	const uint64_t part = buffer_kib / SENDERS_PART;
 	int err = trace_keeper_init(&trace->keeper);
 
 	if (!err)
@@ -151,7 +169,8 @@ static int start_all(const struct cpulist *measured, uint64_t buffer_kib, struct
 	if (!err)
 		err = prepare_measured(trace, measured, buffer_kib);
 	if (!err)
-		err = prepare(trace, trace->senders.folder, SENDERS_KIB);
+		err = prepare(trace, trace->senders.folder,
+			      part > SENDERS_MIN ? part : SENDERS_MIN);
 	if (!err)
 		enable_events(trace, measured);
 	return err;

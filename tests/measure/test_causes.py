@@ -46,6 +46,7 @@ def explained(
     *,
     sent: list[str] | None = None,
     entries: dict[str, float] | None = None,
+    told: Mapping[str, Any] | None = None,
     window: Mapping[str, int] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
@@ -63,11 +64,19 @@ def explained(
     (folder / "trace.senders").write_text("\n".join(sent or []) + "\n")
     rows = "".join(f"1,{begin},{end}\n" for begin, end in gaps)
     (folder / "gaps.csv").write_text(f"cpu,begin,end\n{rows}")
-    document: dict[str, Any] = {"cpus": [{"cpu": 1, "interrupts_per_s": entries or {}}]}
+    document: dict[str, Any] = {
+        "cpus": [{"cpu": 1, "interrupts_per_s": entries or {}, **(told or {})}]
+    }
     attach(document, folder, folder / "gaps.csv")
     found: dict[str, Any] = document["cpus"][0]
     found["notes"] = document["attribution"]["notes"]
     return found
+
+
+def named(cpu: dict[str, Any]) -> list[tuple[str, int, int]]:
+    """The classes, with how many events the kernel counted and how many the trace has."""
+    classes = cpu["attribution"]["classes"].items()
+    return [(kind, one["counted"], one["recorded"]) for kind, one in classes]
 
 
 def table(cpu: dict[str, Any]) -> dict[str, tuple[int, int]]:
@@ -84,7 +93,7 @@ def test_interrupts_are_counted_for_as_long_as_the_counters_grew(tmp_path: Path)
     ]
     window = {"end_raw_ns": 10 * 10**9}
     cpu = explained(tmp_path, lines, [(1000, 2000)], entries={"LOC": 1.0}, window=window)
-    assert (cpu["attribution"]["interrupts"], cpu["attribution"]["interrupts_named"]) == (1, 1)
+    assert named(cpu) == [("irq", 1, 1)]
 
 
 def test_nested_causes_are_net_of_each_other(tmp_path: Path) -> None:
@@ -195,7 +204,7 @@ def test_an_interrupt_of_arm64_is_named_by_its_reason(tmp_path: Path) -> None:
         "irq: irq 11 arch_timer (watchdog_timer_fn)": (1, 100),
     }
     assert [one["remedy"] for one in cpu["causes"]] == [None, "kernel.watchdog_cpumask"]
-    assert cpu["attribution"]["interrupts_named"] == 2
+    assert named(cpu) == [("ipi", 1, 1), ("irq", 1, 1)]
 
 
 def test_a_softirq_in_a_thread_is_taken_off_the_cpu_with_it(tmp_path: Path) -> None:
@@ -236,14 +245,38 @@ def test_nmi_fault_and_nothing_at_all(tmp_path: Path) -> None:
     assert cpu["attribution"]["kernel_events"] == cpu["attribution"]["kernel_events_in_gaps"] == 5
 
 
-def test_what_the_buffer_lost_is_said_and_blamed_on_nobody(tmp_path: Path) -> None:
-    lines = [line(5100, "local_timer_exit: vector=236")]
-    cpu = explained(tmp_path, lines, [(1000, 2000), (5000, 6000), (7000, 7100)], lost=12)
+def test_what_the_buffer_lost_is_told_by_class_and_blamed_on_nobody(tmp_path: Path) -> None:
+    lines = [
+        line(5100, "local_timer_exit: vector=236"),
+        line(5200, "softirq_entry: vec=1 [action=TIMER]"),
+        line(5300, "softirq_exit: vec=1 [action=TIMER]"),
+        line(5400, "reschedule_entry: vector=253"),
+        line(5500, "reschedule_exit: vector=253"),
+        switch(7010, SPIN, ("bash", 5)),
+        switch(7050, ("bash", 5), SPIN),
+    ]
+    told = {
+        "softirqs_per_s": {"TIMER": 3.0, "RCU": 2.0},
+        "switches_per_s": 4.0,
+        "runtime_ns": 2 * 10**9,
+    }
+    gaps = [(1000, 2000), (5000, 6000), (7000, 7100), (9000, 9100)]
+    entries = {"LOC": 5.0, "36:eth0": 1.0, "RES": 1.0, "total": 7.0}
+    cpu = explained(tmp_path, lines, gaps, lost=12, entries=entries, told=told)
     # The second gap began before the first kept event.
     assert table(cpu)["not-recorded: the trace's buffer was full"] == (1, 1000)
-    assert table(cpu)["not-recorded: the trace lacks an event"] == (1, 1000)
     assert table(cpu)["hardware-or-hypervisor: no kernel event"] == (1, 100)
-    assert any("CPU 1: 12 records were lost" in note for note in cpu["notes"])
+    full, senders = cpu["notes"][-2:]
+    assert full == (
+        "CPU 1: 12 records were lost: the buffer was full; the trace has 0 of 6 of class irq, "
+        "1 of 5 of class softirq, 1 of 8 of class thread"
+    )
+    assert senders == "CPU 1: the senders of 0 of 1 IPIs are known"
+    sums = cpu["attribution"]
+    assert (sums["records_lost"], sums["ipis"], sums["ipis_with_sender"]) == (12, 1, 0)
+    # Lost before the measurement, they are none of its events.
+    whole = explained(tmp_path, [lines[3], lines[4]], gaps, lost=3, entries={"RES": 1.0})
+    assert whole["notes"][0].endswith("the buffer was full; each class is whole")
 
 
 def test_entries_are_compared_with_what_the_kernel_counted(tmp_path: Path) -> None:
@@ -254,9 +287,11 @@ def test_entries_are_compared_with_what_the_kernel_counted(tmp_path: Path) -> No
         line(1400, "call_function_single_exit: vector=251"),
     ]
     entries = {"LOC": 1.0, "CAL": 1.0, "TLB": 1.0, "36:eth0": 2.0, "total": 5.0}
-    sums = explained(tmp_path, lines, [(1000, 2000)], entries=entries)["attribution"]
     # A TLB shoot-down is one of the function calls; the two interrupts of irq 36 have no event.
-    assert (sums["interrupts"], sums["interrupts_named"]) == (4, 2)
+    assert named(explained(tmp_path, lines, [(1000, 2000)], entries=entries)) == [
+        ("irq", 3, 1),
+        ("ipi", 1, 1),
+    ]
 
 
 def test_a_clock_in_microseconds_is_converted_and_given_its_slack(tmp_path: Path) -> None:
@@ -337,7 +372,9 @@ def test_without_any_one_event_no_class_gets_more_than_its_stay(
 
     def classes(lines: list[str]) -> tuple[Counter[str], list[str]]:
         window = {"realtime": realtime}
-        cpu = explained(tmp_path, lines, PAIRED_GAPS, window=window)
+        what = "ipi_send_cpu: cpu=1 callsite=wakeup_preempt+0x92/0xa0 callback=0x0"
+        sent = [line(3150, what, 5, cpu=0)]
+        cpu = explained(tmp_path, lines, PAIRED_GAPS, sent=sent, window=window)
         times: Counter[str] = Counter()
         for one in cpu["causes"]:
             times[one["class"]] += one["time_ns"]

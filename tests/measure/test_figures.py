@@ -95,7 +95,8 @@ def test_kernel_events_in_gaps(program: str, tmp_path: Path) -> None:
         document = measured(program, tmp_path / "capture", "--duration=3s", "--observer=trace")
     sums = document["cpus"][0]["attribution"]
     inside = sums["kernel_events_in_gaps"] / sums["kernel_events"]
-    named = sums["interrupts_named"] / sums["interrupts"]
+    irq = sums["classes"]["irq"]
+    named = irq["recorded"] / irq["counted"]
     figure("kernel_events_in_gaps", inside, "ratio")
     figure("interrupts_named", named, "ratio")
     assert sums["kernel_events"] > 100

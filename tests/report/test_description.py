@@ -84,7 +84,7 @@ def test_interrupts_of_other_cpus_are_interrupts_and_what_nobody_traced_has_no_c
     _, out = bench.call(*bench.runs("y", untraced))
     (header,) = [line for line in out.splitlines() if line.startswith("CPU ") and "thread" in line]
     assert header.split("interrupts/s")[1].split() == [
-        *("thread", "(ms)", "IRQ", "or", "HW", "(ms)", "other", "(ms)")
+        *("thread", "(ms)", "IRQ", "or", "HW", "(ms)", "not", "recorded", "(ms)")
     ]
 
 

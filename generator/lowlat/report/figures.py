@@ -37,7 +37,9 @@ KINDS = {
     "softirq": ("softirq",),
     "thread": ("thread",),
     "IRQ or HW": ("interrupt-or-hardware",),
-    "other": ("exception", "not-recorded"),
+    "exception": ("exception",),
+    "not recorded": ("not-recorded",),
+    "other": (),
 }
 
 #: The kind and the name of the noise without a cause.

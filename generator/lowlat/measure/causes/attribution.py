@@ -2,8 +2,8 @@
 """A run's document with the causes of its gaps: the harness's capture, joined and named."""
 
 from array import array
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
@@ -22,7 +22,8 @@ from lowlat.measure.causes.capture import (
     read_switches,
     trace_file,
 )
-from lowlat.measure.causes.context import LOST, PARTS, Context
+from lowlat.measure.causes.context import LOST, Context
+from lowlat.measure.causes.events import counted, lacking, recorded
 from lowlat.measure.causes.ftrace import TraceEvent, parse
 from lowlat.measure.causes.senders import Senders
 from lowlat.measure.causes.timeline import Contexts
@@ -68,9 +69,10 @@ def _notes(capture: Capture) -> Iterator[str]:
         yield "the trace's times are cut to microseconds"
     if capture.missing:
         yield f"this kernel has no trace events {', '.join(capture.missing)}"
-    for cpu in capture.cpus:
-        if cpu.lost:
-            yield f"CPU {cpu.cpu}: {cpu.lost} records were lost: the buffer was full"
+    if capture.observer == "switches":
+        for cpu in capture.cpus:
+            if cpu.lost:
+                yield f"CPU {cpu.cpu}: {cpu.lost} records were lost: the buffer was full"
     if capture.senders_lost:
         yield f"{capture.senders_lost} records of senders were lost: the buffer was full"
 
@@ -86,8 +88,8 @@ class _Analyst:
         self._slack = 0 if capture.counter else capture.clock.span(1000)
         if capture.observer == "trace":
             cpus = CpuSet.of(cpu.cpu for cpu in capture.cpus)
-            sent = parse(_lines(trace_file(capture, None)), capture.clock)
-            self._senders = Senders(sent, cpus, capture.clock)
+            path = trace_file(capture, None)
+            self._senders = Senders(parse(_lines(path), capture.clock), cpus, capture.clock)
         elif capture.observer == "switches":
             self._switches = read_switches(capture)
 
@@ -96,7 +98,7 @@ class _Analyst:
         joined = join.Joined()
         sums: Document = {"records_lost": cpu.lost}
         if self._capture.observer == "trace":
-            joined = self._traced(cpu, gaps, item, sums)
+            joined = self._traced(cpu, gaps, sums, item)
         elif self._capture.observer == "switches":
             joined = join.join_switches(gaps, self._switches[cpu.cpu])
         sums["gaps_with_cause"] = joined.explained
@@ -111,23 +113,27 @@ class _Analyst:
         """Add the causes of the latest wake-up of the thread that slept there."""
         latest = GapTimes(*(array("q", [ticks]) for ticks in woken["max_ticks"]))
         own = replace(cpu, thread=woken["thread"])
-        woken["longest"] = encode(self._longest_gaps(cpu, self._traced(own, latest, {}, {})))
+        woken["longest"] = encode(self._longest_gaps(cpu, self._traced(own, latest, {})))
 
     def _traced(
-        self, cpu: CpuCapture, gaps: GapTimes, item: Document, sums: Document
+        self, cpu: CpuCapture, gaps: GapTimes, sums: Document, item: Optional[Document] = None
     ) -> join.Joined:
+        """The gaps joined with the trace. The sums of the events are those of a CPU of the run."""
         events = parse(_lines(trace_file(self._capture, cpu.cpu)), self._capture.clock)
         contexts = Contexts(
-            cpu.thread, self._senders, self._capture.clock, realtime=self._capture.realtime
+            *(cpu.thread, self._senders, self._capture.clock),
+            realtime=self._capture.realtime,
         )
         first = next(events, None)
         since = first.time if cpu.lost and first is not None else 0
-        times = array("q")
+        times, outs = array("q"), 0
 
         def noted() -> Iterator[TraceEvent]:
+            nonlocal outs
             for event in chain([first] if first is not None else [], events):
                 if cpu.begin <= event.time < cpu.end:
                     times.append(event.time)
+                    outs += event.name == "sched_switch" and event.pid == cpu.thread
                 yield event
 
         stretches = contexts.stretches(noted())
@@ -141,16 +147,26 @@ class _Analyst:
             )
         sums["kernel_events"] = len(times)
         sums["kernel_events_in_gaps"] = join.inside(gaps, times, self._slack)
-        counted, named = self._named(contexts.entered, item)
-        sums["interrupts"], sums["interrupts_named"] = counted, named
+        if item is not None:
+            self._count(cpu, contexts.entered, outs, item, sums)
         return joined
 
-    def _named(self, entered: Iterable[Context], item: Mapping[str, object]) -> tuple[int, int]:
-        """The number of interrupts counted in /proc/interrupts, and of those in the trace."""
+    def _count(
+        self, cpu: CpuCapture, entered: Iterable[Context], outs: int, item: Document, sums: Document
+    ) -> None:
+        """Add how many events of each class are in the trace, and how many IPIs have a sender."""
         begin, end = self._capture.window
-        seen = Counter(one.row for one in entered if one.row and begin <= one.begin <= end)
-        counted = _counted(item, self._capture.counted_ns / 1e9)
-        return sum(counted.values()), sum(min(seen[row], n) for row, n in counted.items())
+        own = [one for one in entered if begin <= one.begin <= end]
+        classes = recorded(counted(item, self._capture.counted_ns / 1e9), own, outs)
+        sums["classes"] = encode(classes)
+        ipis = [bool(one.origin) for one in own if one.kind == "ipi"]
+        sums["ipis"], sums["ipis_with_sender"] = len(ipis), sum(ipis)
+        if cpu.lost:
+            why = f"{cpu.lost} records were lost: the buffer was full; {lacking(classes)}"
+            self.notes.append(f"CPU {cpu.cpu}: {why}")
+        if sum(ipis) < len(ipis):
+            some = f"{sum(ipis):,} of {len(ipis):,}"
+            self.notes.append(f"CPU {cpu.cpu}: the senders of {some} IPIs are known")
 
     def _longest_gaps(self, cpu: CpuCapture, joined: join.Joined) -> list[LongGap]:
         ns = self._capture.clock.ns
@@ -205,19 +221,6 @@ def _ticks_per_s(document: Document) -> Optional[int]:
     host = document.get("host")
     hz = host.get("hz") if isinstance(host, dict) else None
     return hz if isinstance(hz, int) and hz > 0 else None
-
-
-def _counted(item: Mapping[str, object], seconds: float) -> Counter[str]:
-    """The interrupts of a run's CPU by row, arm64's IPIs as one."""
-    rates = item.get("interrupts_per_s")
-    counted: Counter[str] = Counter()
-    for label, rate in rates.items() if isinstance(rates, dict) else ():
-        if label in ("total", *PARTS) or not isinstance(rate, (int, float)):
-            continue
-        number, colon, _ = label.partition(":")
-        row = f"{number}:" if colon else "IPI" if label.startswith("IPI") else label
-        counted[row] += round(rate * seconds)
-    return counted
 
 
 def _lines(path: Path) -> Iterator[str]:
