@@ -14,6 +14,9 @@
 #define SENDERS_PART 128
 #define SENDERS_MIN UINT64_C(256)
 
+/* Stoppers and hotplug threads work for others, who wake them up. */
+#define SERVANTS "(comm ~ \"migration/*\" || comm ~ \"cpuhp/*\")"
+
 /* New instances inherit an administrator's global options. */
 static const char *const text_options[] = {
 	"noraw",	 "nohex",    "nobin",	  "nofields",	      "noverbose",
@@ -40,6 +43,8 @@ static const char *const measured_events[] = {
 	"timer/hrtimer_expire_entry",
 	"timer/timer_expire_entry",
 	"workqueue/workqueue_execute_*",
+	"cpuhp/cpuhp_enter",
+	"cpuhp/cpuhp_multi_enter",
 	NULL,
 };
 
@@ -132,6 +137,15 @@ static void filter_senders(int folder, const struct cpulist *cpus)
 	text_write(folder, "events/ipi/ipi_send_cpumask/filter", many);
 }
 
+/* Each with the stack that led to it. Without the filter these events are too many. */
+static void enable_wakers(int folder)
+{
+	if (text_write(folder, "events/sched/sched_waking/filter", SERVANTS))
+		return;
+	text_write(folder, "events/sched/sched_waking/trigger", "stacktrace if " SERVANTS);
+	text_write(folder, "events/sched/sched_waking/enable", "1");
+}
+
 /*
  * The page faults of other threads are part of their own time, and the most frequent event of a
  * load by far. Threads have the name of this one.
@@ -154,6 +168,7 @@ static void enable_events(struct trace *trace, const struct cpulist *measured)
 	enable_all(trace, trace->measured.folder, measured_events);
 	filter_senders(trace->senders.folder, measured);
 	enable_all(trace, trace->senders.folder, sender_events);
+	enable_wakers(trace->senders.folder);
 	instance_switch(&trace->measured, true);
 }
 

@@ -294,6 +294,50 @@ def test_entries_are_compared_with_what_the_kernel_counted(tmp_path: Path) -> No
     ]
 
 
+#: The stack of a wake-up as the kernel prints it (6.18).
+STACK = """ => trace_event_raw_event_sched_wakeup_template
+ => try_to_wake_up
+ => cpu_stop_queue_work
+ => stop_one_cpu
+ => {}.isra.0
+ => bprm_execve
+"""
+
+
+def test_a_stopper_and_a_hotplug_thread_tell_who_called_them(tmp_path: Path) -> None:
+    stopper, hotplug = ("migration/1", 20), ("cpuhp/1", 21)
+    woken = "sched_waking: comm={} pid={} prio=0 target_cpu=001"
+    sent = [
+        line(900, woken.format(*stopper), 5, "sh", cpu=0),
+        line(905, woken.format("migration/2", 30), 6, "elsewhere", cpu=2),
+        line(910, "<stack trace>", 5, "sh", cpu=0),
+        STACK.format("sched_exec").rstrip(),
+        line(2900, woken.format(*stopper), 8, "<...>", cpu=0),
+        line(4900, woken.format(*hotplug), 9, "bash", cpu=0),
+        line(4910, "<stack trace>", 9, "bash", cpu=0),
+        " => try_to_wake_up\n => __cpuhp_kick_ap\n => _cpu_down",
+    ]
+    step = "cpuhp_enter: cpu: 0001 target:  42 step: 38 (smpboot_park_threads)"
+    lines = [
+        switch(1100, SPIN, stopper), switch(1200, stopper, SPIN),
+        switch(3100, SPIN, stopper), switch(3200, stopper, SPIN),
+        switch(5100, SPIN, hotplug),
+        line(5120, step, 21, "cpuhp/1"),
+        switch(5200, hotplug, SPIN),
+        switch(7100, SPIN, stopper), switch(7200, stopper, SPIN),
+    ]  # fmt: skip
+    gaps = [(1000, 2000), (3000, 4000), (5000, 6000), (7000, 8000)]
+    cpu = explained(tmp_path, lines, gaps, sent=sent)
+    assert table(cpu) == {
+        "thread: migration/1 from sched_exec, woken by sh on CPU 0": (1, 1000),
+        "thread: migration/1, woken by task 8 on CPU 0": (1, 1000),
+        "thread: cpuhp/1 (smpboot_park_threads) from _cpu_down, woken by bash on CPU 0": (1, 1000),
+        "thread: migration/1": (1, 1000),  # each wake-up is one stay's
+    }
+    remedies = {one["cause"].partition(",")[0]: one["remedy"] for one in cpu["causes"]}
+    assert (remedies["migration/1 from sched_exec"], remedies["migration/1"]) == ("isolcpus", None)
+
+
 def test_a_clock_in_microseconds_is_converted_and_given_its_slack(tmp_path: Path) -> None:
     """The case without the TSC: the kernel truncates CLOCK_MONOTONIC_RAW to microseconds."""
     (event,) = parse(["  x-77  [001] d.h.. 2.000004: reschedule_entry: vector=253"], CLOCK)

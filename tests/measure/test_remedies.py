@@ -20,6 +20,11 @@ CAUSES = {
     "thread: sugov:4": "scaling_governor",  # bound to its CPUs: kernel/sched/cpufreq_schedutil.c
     "thread: cpuhp/4": "",  # bound to its CPU: kernel/cpu.c
     "thread: migration/4": "",
+    "thread: migration/4 from sched_exec, woken by sh on CPU 0": "isolcpus",
+    "thread: migration/4 from sched_balance_rq, woken by task 0 on CPU 0": "isolcpus",
+    "thread: migration/4 from watchdog_timer_fn, woken by x on CPU 4": "kernel.watchdog_cpumask",
+    "thread: migration/4 from affine_move_task, woken by taskset on CPU 0": "",  # someone's wish
+    "thread: cpuhp/4 (smpboot_park_threads) from _cpu_down, woken by bash on CPU 0": "",
     "thread: ksoftirqd/4": "",
     "thread: idle": "kernel.sched_rt_runtime_us",  # real-time throttling: kernel/sched/rt.c
     "thread: irq/45-eth0": "irq.smp_affinity",  # follows its interrupt: kernel/irq/manage.c

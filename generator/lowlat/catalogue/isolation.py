@@ -95,6 +95,10 @@ ENTRIES = (
             "irq: irq * nvme*q[1-9]*": "drivers/nvme/host/pci.c nvme_setup_irqs(): managed",
             "irq: irq * virtio*-req.*": "drivers/block/virtio_blk.c init_vq(): managed",
             "softirq: SCHED": "kernel/sched/fair.c sched_balance_trigger(), on_null_domain()",
+            # Both look for CPUs in scheduler domains only.
+            "thread: migration/* from sched_exec,*": "kernel/sched/core.c sched_exec()",
+            "thread: migration/* from sched_balance_rq,*": "kernel/sched/fair.c sched_balance_rq()",
+            "thread: migration/* from load_balance,*": "kernel/sched/fair.c load_balance(), to 6.9",
         },
         why="takes the isolated CPUs out of load balancing and wake-up placement, and keeps "
         "managed interrupts and unbound workqueues off them; if cpuset.partition is set too, "

@@ -45,7 +45,7 @@ ENTRIES = (
         name="kernel.watchdog_cpumask",
         silences={
             "irq: * (*watchdog_timer_fn*": "kernel/watchdog.c watchdog_enable()",
-            "thread: migration/* (*softlockup_fn*": "kernel/watchdog.c watchdog_timer_fn()",
+            "thread: migration/* from watchdog_timer_fn,*": "kernel/watchdog.c softlockup_fn()",
         },
         why="keeps the lockup watchdog's timer (every four seconds) off the isolated CPUs",
         source="admin-guide/sysctl/kernel.rst watchdog_cpumask; kernel/watchdog.c",

@@ -24,9 +24,10 @@ from lowlat.measure.causes.capture import (
 )
 from lowlat.measure.causes.context import LOST, Context
 from lowlat.measure.causes.events import counted, lacking, recorded
-from lowlat.measure.causes.ftrace import TraceEvent, parse
+from lowlat.measure.causes.ftrace import TraceEvent, parse, with_stacks
 from lowlat.measure.causes.senders import Senders
 from lowlat.measure.causes.timeline import Contexts
+from lowlat.measure.causes.wakers import Wakers
 from lowlat.measure.remedies import Remedies
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Cause, ChainLink, LongGap, PeriodicSource
@@ -74,7 +75,8 @@ def _notes(capture: Capture) -> Iterator[str]:
             if cpu.lost:
                 yield f"CPU {cpu.cpu}: {cpu.lost} records were lost: the buffer was full"
     if capture.senders_lost:
-        yield f"{capture.senders_lost} records of senders were lost: the buffer was full"
+        what = "who sent interrupts and woke stoppers"
+        yield f"{capture.senders_lost} records of {what} were lost: the buffer was full"
 
 
 class _Analyst:
@@ -90,6 +92,7 @@ class _Analyst:
             cpus = CpuSet.of(cpu.cpu for cpu in capture.cpus)
             path = trace_file(capture, None)
             self._senders = Senders(parse(_lines(path), capture.clock), cpus, capture.clock)
+            self._wakers = Wakers(parse(with_stacks(_lines(path)), capture.clock))
         elif capture.observer == "switches":
             self._switches = read_switches(capture)
 
@@ -121,7 +124,7 @@ class _Analyst:
         """The gaps joined with the trace. The sums of the events are those of a CPU of the run."""
         events = parse(_lines(trace_file(self._capture, cpu.cpu)), self._capture.clock)
         contexts = Contexts(
-            *(cpu.thread, self._senders, self._capture.clock),
+            *(cpu.thread, self._senders, self._wakers, self._capture.clock),
             realtime=self._capture.realtime,
         )
         first = next(events, None)

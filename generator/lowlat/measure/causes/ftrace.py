@@ -8,11 +8,13 @@ from typing import NamedTuple, Optional
 from lowlat.measure.causes.capture import ClockPair
 
 # A task's name has 15 characters: the rest of this pattern does not fit into it.
-_LINE = re.compile(r"-(\d+) +\[(\d+)\] \S+ +(\d+)(?:\.(\d{6}))?: (\w+): ?(.*)")
+_LINE = re.compile(r"-(\d+) +\[(\d+)\] \S+ +(\d+)(?:\.(\d{6}))?: (\w+(?=:)|<stack trace>):? ?(.*)")
 _SWITCH = re.compile(
     r"prev_comm=(.*) prev_pid=(\d+) prev_prio=\S+ prev_state=(\S+) ==> "
     r"next_comm=(.*) next_pid=(\d+) next_prio="
 )
+#: The name of the record that the trigger "stacktrace" adds to an event, with its functions.
+STACK, _CALL = "<stack trace>", " => "
 _SYMBOL = re.compile(r"\b(\w+)=([A-Za-z_][\w.]*)")
 
 
@@ -34,6 +36,12 @@ class TraceEvent(NamedTuple):
     def work(self) -> str:
         """The function that a workqueue's event names: "work struct …: function vmstat_update"."""
         match = re.search(r"\bfunction ([A-Za-z_][\w.]*)", self.text)
+        return match[1] if match else ""
+
+    @property
+    def step(self) -> str:
+        """The function of a step of CPU hotplug: "cpu: 0001 target: 42 step: 38 (function)"."""
+        match = re.search(r"\(([A-Za-z_]\w*)", self.text)
         return match[1] if match else ""
 
     def field(self, key: str) -> str:
@@ -62,6 +70,25 @@ def parse(lines: Iterable[str], clock: ClockPair) -> Iterator[TraceEvent]:
         if part:
             time = clock.ticks(time * 1_000_000_000 + int(part) * 1000)
         yield TraceEvent(time, int(pid), line[: match.start()].strip(), int(cpu), name, text)
+
+
+def with_stacks(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a trace, the functions of a stack in one line with its head."""
+    whole = ""
+    for line in lines:
+        if line.startswith(_CALL):
+            whole += line.rstrip()
+            continue
+        if whole:
+            yield whole
+        whole = line.rstrip()
+    if whole:
+        yield whole
+
+
+def calls(stack: TraceEvent) -> list[str]:
+    """The functions of a stack, the innermost first, without the suffixes of the compiler."""
+    return re.findall(r"=> ([A-Za-z_]\w*)", stack.text)
 
 
 def parse_switch(text: str) -> Optional[Switch]:

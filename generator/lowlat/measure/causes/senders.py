@@ -40,9 +40,14 @@ class Senders:
         if after == first or time - ways[after - 1].time > self._reach:
             return ""
         sent = ways[after - 1]
-        # The kernel prints <...> if it has forgotten the name.
-        who = sent.comm if sent.comm not in ("", "<...>") else f"task {sent.pid}"
-        return f"{origin(sent)}, sent by {who} on CPU {sent.cpu}"
+        return f"{origin(sent)}, sent by {doer(sent)}"
+
+
+def doer(event: TraceEvent) -> str:
+    """The task that an event is of, and its CPU."""
+    # The kernel prints <...> if it has forgotten the name.
+    who = event.comm if event.comm not in ("", "<...>") else f"task {event.pid}"
+    return f"{who} on CPU {event.cpu}"
 
 
 def reschedules(event: TraceEvent) -> bool:

@@ -10,6 +10,7 @@ from lowlat.measure.causes.capture import ClockPair
 from lowlat.measure.causes.context import ARM_IPI, LOST, Context, entered
 from lowlat.measure.causes.ftrace import TraceEvent, parse_switch
 from lowlat.measure.causes.senders import Senders
+from lowlat.measure.causes.wakers import Wakers
 
 #: Events inside a context that name the function that ran in it.
 _NAMING = {
@@ -34,11 +35,18 @@ class Contexts:
     begins; one without begin or end becomes LOST."""
 
     def __init__(
-        self, thread: int, senders: Senders, clock: ClockPair, *, realtime: bool = False
+        self,
+        thread: int,
+        senders: Senders,
+        wakers: Wakers,
+        clock: ClockPair,
+        *,
+        realtime: bool = False,
     ) -> None:
         self._thread = thread
         self._realtime = realtime
         self._senders = senders
+        self._wakers = wakers
         self._clock = clock
         self._last = 0
         self._pid = thread
@@ -104,6 +112,10 @@ class Contexts:
         elif name.startswith("page_fault_"):
             if self._pid == self._thread:  # page faults of other threads belong to their own time
                 self._begin(Context("exception", name.replace("_", " "), event.time))
+        elif name.startswith("cpuhp_"):  # cpuhp_enter, cpuhp_multi_enter: the step's function
+            top = self._top()
+            if top is not None:
+                top.ran(event.step)
         elif name == "workqueue_execute_start":
             self._work(event)
         elif name == "workqueue_execute_end":
@@ -156,6 +168,7 @@ class Contexts:
             self._threads[switch.after] = [_again(context, event.time) for context in before]
             return
         stay = Context("thread", switch.comm if switch.after else "idle", event.time)
+        stay.origin = self._wakers.origin(switch.comm, event.time)
         if before and before[0].kind == "thread":
             stay.functions, stay.busy = before[0].functions[-1:], before[0].busy
         inner = [_again(context, event.time) for context in before if context.kind == "softirq"]
