@@ -48,6 +48,7 @@ def explained(
     entries: dict[str, float] | None = None,
     told: Mapping[str, Any] | None = None,
     window: Mapping[str, int] | None = None,
+    policy: str = "other",
     **more: Any,
 ) -> dict[str, Any]:
     """One CPU of a run of one second with these gaps and this trace."""
@@ -64,9 +65,8 @@ def explained(
     (folder / "trace.senders").write_text("\n".join(sent or []) + "\n")
     rows = "".join(f"1,{begin},{end}\n" for begin, end in gaps)
     (folder / "gaps.csv").write_text(f"cpu,begin,end\n{rows}")
-    document: dict[str, Any] = {
-        "cpus": [{"cpu": 1, "interrupts_per_s": entries or {}, **(told or {})}]
-    }
+    own = {"cpu": 1, "interrupts_per_s": entries or {}, **(told or {})}
+    document: dict[str, Any] = {"policy": policy, "cpus": [own]}
     attach(document, folder, folder / "gaps.csv")
     found: dict[str, Any] = document["cpus"][0]
     found["notes"] = document["attribution"]["notes"]
@@ -336,6 +336,17 @@ def test_a_stopper_and_a_hotplug_thread_tell_who_called_them(tmp_path: Path) -> 
     }
     remedies = {one["cause"].partition(",")[0]: one["remedy"] for one in cpu["causes"]}
     assert (remedies["migration/1 from sched_exec"], remedies["migration/1"]) == ("isolcpus", None)
+
+
+@pytest.mark.parametrize(
+    ("policy", "setting"), [("other", None), ("fifo:1", "kernel.sched_rt_runtime_us")]
+)
+def test_an_idle_cpu_is_throttled_only_under_a_real_time_policy(
+    tmp_path: Path, policy: str, setting: str | None
+) -> None:
+    lines = [switch(1100, SPIN, ("swapper/1", 0)), switch(1900, ("swapper/1", 0), SPIN)]
+    (cause,) = explained(tmp_path, lines, [(1000, 2000)], policy=policy)["causes"]
+    assert (cause["cause"], cause["remedy"]) == ("idle", setting)
 
 
 def test_a_clock_in_microseconds_is_converted_and_given_its_slack(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lowlat.measure.remedies import Remedies
+
 LEVELS = {"100ns": 100.0, "1us": 1e3, "10us": 1e4, "100us": 1e5}
 
 #: A source of interrupts: class, cause, row of /proc/interrupts, rate per second, length (ns).
@@ -113,6 +115,7 @@ def cpu(
 ) -> dict[str, Any]:
     """One CPU's part of a run; its figures follow from its histogram."""
     noisy = options.get("noisy", 1.0)
+    remedies = options.get("remedies", Remedies())
     own = [
         (k, c, row, rate * noisy * rng.uniform(0.8, 1.2), size) for k, c, row, rate, size in sources
     ]
@@ -143,7 +146,13 @@ def cpu(
         ),
         "page_faults": 0,
         "causes": [
-            {"class": k, "cause": c, "events": rate * seconds, "time_ns": rate * seconds * size}
+            {
+                "class": k,
+                "cause": c,
+                "events": rate * seconds,
+                "time_ns": rate * seconds * size,
+                "remedy": remedies.of(k, c),
+            }
             for k, c, _, rate, size in own
         ]
         if options.get("causes", True)

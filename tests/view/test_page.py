@@ -20,6 +20,7 @@ from pages import HOSTILE, Desk, Page
 from lowlat import cli
 from lowlat.draw.text import names
 from lowlat.host.archive import open_root
+from lowlat.measure.remedies import Remedies
 from lowlat.model.plan import Plan
 from lowlat.plan.planner import Options, make_plan
 from lowlat.plan.profile import load_packaged
@@ -150,6 +151,14 @@ def test_the_next_step_names_what_removes_the_largest_cause(desk: Desk) -> None:
     page = desk.page(*before, "--against", *after)
     assert "Most of the noise comes from irq: local_timer" in page.text
     assert "lowlat-gen explain nohz_full" in page.text
+    # A run tells what its host let it name: a setting that is in effect already is no remedy there.
+    held = Remedies(frozenset({"nohz_full"}))
+    after = sample_runs.write(desk.folder, "held", 1, loud, first=1, cpu={"remedies": held})
+    page = desk.page(*before, "--against", *after)
+    assert "lowlat-gen explain nohz_full" not in page.text
+    assert "irq: local_timer: no setting removes it there" in page.text
+    # Before the change it was one, which the table of causes says.
+    assert "nohz_full" in page.text
 
 
 def test_what_is_not_in_effect_stands_above_the_figures(desk: Desk) -> None:

@@ -2,7 +2,7 @@
 """The arms of a comparison as they are drawn, and the CPUs that are drawn."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
@@ -46,6 +46,13 @@ def _view_arms(arms: Sequence[Arm]) -> tuple[ViewArm, ...]:
         ViewArm(arm.name, kind, tuple(sorted(arm.runs, key=lambda run: run.started)))
         for arm, kind in zip(arms, _KINDS if len(arms) > 1 else _KINDS[1:])
     )
+
+
+def remedies(runs: Iterable[Run]) -> dict[str, str]:
+    """The setting that removes each cause ("class: cause") on the host and in the boot of a run, as
+    the run tells: what the host refuses, or has in effect already, is no remedy there."""
+    causes = (one for run in runs for cpu in run.cpus for one in cpu.causes or ())
+    return {f"{one.kind}: {one.cause}": one.remedy for one in causes if one.remedy}
 
 
 def drawn(comparison: Comparison) -> tuple[ViewArm, ...]:

@@ -9,7 +9,7 @@ from lowlat.report.comparison import Comparison
 from lowlat.report.description import Description
 from lowlat.report.figures import CAUSES
 from lowlat.view import method, next_steps, settings
-from lowlat.view.arm import Group, common_cpus, drawn, emulated, noisiest, quietest
+from lowlat.view.arm import Group, common_cpus, drawn, emulated, noisiest, quietest, remedies
 from lowlat.view.opening import opening
 from lowlat.view.plot import parts
 from lowlat.view.plot.figure import Cell, Data
@@ -55,12 +55,12 @@ def page_context(group: Group, place: int = 0) -> dict[str, object]:
     }
 
 
-def _left(comparison: Comparison) -> Optional[str]:
+def _left(comparison: Comparison) -> Optional[parts.Part]:
     """The largest cause of noise in the quietest arm, if its runs were traced."""
     if not common_cpus(comparison):
         return None
     arm = (comparison.arms[1:] or comparison.arms)[quietest(comparison)]
-    return parts.largest(summary.parts(comparison, arm.name, CAUSES))
+    return parts.largest(summary.parts(comparison, arm.name, CAUSES), remedies(arm.runs))
 
 
 def endpoint_data(comparison: Comparison, cpus: Optional[CpuSet] = None) -> Data:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.terminal import plain
-from lowlat.catalogue import remedy
 from lowlat.model.plan import Plan
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison, boots_needed
@@ -15,6 +14,7 @@ from lowlat.report.tables import parts_of
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.report.wording import number, source
 from lowlat.view.arm import quietest
+from lowlat.view.plot.parts import Part
 
 _MOST = 3
 
@@ -28,10 +28,10 @@ class NextStep:
 
 
 def steps(
-    comparison: Comparison, plan: Optional[Plan] = None, cause: Optional[str] = None
+    comparison: Comparison, plan: Optional[Plan] = None, cause: Optional[Part] = None
 ) -> tuple[NextStep, ...]:
-    """The next steps after the report of the quietest arm; ``cause`` ("class: cause") is the
-    largest remaining cause of noise, None if unknown."""
+    """The next steps after the report of the quietest arm; ``cause`` is the largest remaining cause
+    of noise, None if unknown."""
     if not comparison.reports:
         return _for_single_arm(cause)
     if comparison.reports[0].tool:
@@ -48,7 +48,7 @@ def steps(
     )
 
 
-def _for_single_arm(cause: Optional[str]) -> tuple[NextStep, ...]:
+def _for_single_arm(cause: Optional[Part]) -> tuple[NextStep, ...]:
     why = "Only runs with a setting and runs without it, in turn, show what it changes."
     return (*(_remedy(cause, "") if cause else ()), NextStep(why, "lowlat-gen tune --dry-run"))
 
@@ -120,12 +120,12 @@ def _verdict(report: Report, *, several: bool) -> Iterator[NextStep]:
         yield NextStep("Make the tried entry the default.", "lowlat-gen promote")
 
 
-def _remedy(cause: str, where: str) -> Iterator[NextStep]:
-    name = remedy(cause)
+def _remedy(cause: Part, where: str) -> Iterator[NextStep]:
+    name = cause.remedy
     then = f"see what {name} does about it."
     if not name:
-        then = "no known setting removes it. See when it occurs."
-    why = f"Most of the noise{where} comes from {cause}: {then}"
+        then = "no setting removes it there. See when it occurs."
+    why = f"Most of the noise{where} comes from {cause.name}: {then}"
     yield NextStep(why, f"lowlat-gen explain {name}" if name else "lowlat-gen top")
 
 

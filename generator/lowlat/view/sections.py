@@ -16,7 +16,7 @@ from lowlat.report.figures import CAUSES
 from lowlat.report.tables import Table, with_rows
 from lowlat.report.wording import number
 from lowlat.view import costs
-from lowlat.view.arm import ViewArm, common_cpus, drawn, emulated, noisiest
+from lowlat.view.arm import ViewArm, common_cpus, drawn, emulated, noisiest, remedies
 from lowlat.view.plot import histogram, machine, parts, run_series, time_series
 from lowlat.view.plot.axis import short
 from lowlat.view.plot.figure import Figure
@@ -116,8 +116,9 @@ def _over_time(runs: RunsShown) -> Section:
 
 
 def _sources(runs: RunsShown) -> Section:
+    removes = remedies(run for arm in runs.arms for run in arm.runs)
     causes, interrupts = (
-        parts.whole(kind, {arm.name: runs.parts(arm.name, kind) for arm in runs.arms})
+        parts.whole(kind, {arm.name: runs.parts(arm.name, kind) for arm in runs.arms}, removes)
         for kind in (CAUSES, INTERRUPTS)
     )
     about = {

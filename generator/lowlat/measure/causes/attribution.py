@@ -45,7 +45,7 @@ def attach(
     """
     capture = read_capture(folder)
     gaps_of = read_gaps(gaps)
-    analyst = _Analyst(capture, remedies or Remedies(), _ticks_per_s(document))
+    analyst = _Analyst(capture, remedies or Remedies(), document)
     captured = {cpu.cpu: cpu for cpu in capture.cpus}
     cpus = document.get("cpus")
     for item in cpus if isinstance(cpus, list) else ():
@@ -82,10 +82,12 @@ def _notes(capture: Capture) -> Iterator[str]:
 class _Analyst:
     """Works through a capture, CPU by CPU."""
 
-    def __init__(self, capture: Capture, remedies: Remedies, hz: Optional[int]) -> None:
+    def __init__(self, capture: Capture, remedies: Remedies, document: Document) -> None:
         self._capture = capture
         self._remedies = remedies
-        self._hz = hz
+        self._hz = _ticks_per_s(document)
+        # Only a real-time thread is throttled, so that its CPU idles (kernel/sched/rt.c).
+        self._throttled = str(document.get("policy")).startswith(("fifo:", "rr:"))
         self.notes: list[str] = []
         self._slack = 0 if capture.counter else capture.clock.span(1000)
         if capture.observer == "trace":
@@ -185,9 +187,14 @@ class _Analyst:
     def _causes(self, joined: join.Joined) -> list[Document]:
         ns = self._capture.clock.ns
         return [
-            encode(Cause(*cause, tally.events, round(ns(tally.ticks)), self._remedies.of(*cause)))
+            encode(Cause(*cause, tally.events, round(ns(tally.ticks)), self._remedy(*cause)))
             for cause, tally in sorted(joined.causes.items(), key=lambda item: -item[1].ticks)
         ]
+
+    def _remedy(self, kind: str, cause: str) -> Optional[str]:
+        if (kind, cause) == ("thread", "idle") and not self._throttled:
+            return None
+        return self._remedies.of(kind, cause)
 
     def _periods(self, cpu: CpuCapture, gaps: GapTimes, joined: join.Joined) -> list[Document]:
         """The periods of each cause, searched separately so that none hides another."""

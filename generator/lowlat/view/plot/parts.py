@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Callable, Optional
 
 from lowlat.base.terminal import plain
-from lowlat.catalogue import remedy
 from lowlat.report.endpoint import INTERRUPTS
 from lowlat.report.figures import CAUSES, NOT_RECORDED
 from lowlat.report.tables import Table
@@ -26,10 +25,11 @@ _KINDS: Mapping[str, tuple[str, str, Callable[[str], str]]] = {
 
 @dataclass(frozen=True)
 class Part:
-    """One source: its name, and its size in each arm."""
+    """One source: its name, its size in each arm, and the setting that removes it, "" if none."""
 
     name: str
     sizes: tuple[float, ...]
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,9 @@ class Whole:
         return tuple(sum(part.sizes[n] for part in self.parts) for n in range(len(self.arms)))
 
 
-def whole(kind: str, arms: Mapping[str, Mapping[str, float]]) -> Whole:
-    """The figures of a kind of each arm, by row; arms without any are left out."""
+def whole(kind: str, arms: Mapping[str, Mapping[str, float]], remedies: Mapping[str, str]) -> Whole:
+    """The figures of a kind of each arm, by row, with the settings that remove the rows; arms
+    without any are left out."""
     what, unit, words = _KINDS[kind]
     sizes = {
         name: {words(row): size for row, size in rows.items()}
@@ -55,15 +56,19 @@ def whole(kind: str, arms: Mapping[str, Mapping[str, float]]) -> Whole:
         if rows
     }
     names = {name: None for rows in sizes.values() for name, size in rows.items() if size}
-    parts = [Part(name, tuple(rows.get(name, 0.0) for rows in sizes.values())) for name in names]
+    see = {words(row): name for row, name in remedies.items()}
+    parts = [
+        Part(name, tuple(rows.get(name, 0.0) for rows in sizes.values()), see.get(name, ""))
+        for name in names
+    ]
     parts.sort(key=lambda part: sum(part.sizes), reverse=True)
     return Whole(what, unit, tuple(sizes), tuple(parts))
 
 
-def largest(causes: Mapping[str, float]) -> Optional[str]:
+def largest(causes: Mapping[str, float], remedies: Mapping[str, str]) -> Optional[Part]:
     """The largest of an arm's causes, None if it is not known."""
-    named = next((part.name for part in whole(CAUSES, {"": causes}).parts), None)
-    return None if named == ": ".join(NOT_RECORDED) else named
+    first = next(iter(whole(CAUSES, {"": causes}, remedies).parts), None)
+    return None if first and first.name == ": ".join(NOT_RECORDED) else first
 
 
 def figures(whole: Whole) -> tuple[Figure, ...]:
@@ -88,12 +93,11 @@ def figures(whole: Whole) -> tuple[Figure, ...]:
 
 def _key(arms: Sequence[str], parts: Sequence[Part]) -> Table:
     """The parts with their sizes and, if known, the settings that remove them."""
-    remedies = [remedy(part.name) or "" for part in parts]
+    see = any(part.remedy for part in parts)
     rows = (
-        (part.name, *map(number, part.sizes), *([see] if any(remedies) else []))
-        for part, see in zip(parts, remedies)
+        (part.name, *map(number, part.sizes), *([part.remedy] if see else [])) for part in parts
     )
-    return Table(("part", *arms, *(["see"] if any(remedies) else [])), tuple(rows))
+    return Table(("part", *arms, *(["see"] if see else [])), tuple(rows))
 
 
 def _bar(
