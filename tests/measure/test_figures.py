@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import bisect
 import json
+import os
 import re
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,8 +18,9 @@ from test_loads import READS_AGAIN
 from test_observers import measured, switched, waking
 
 from lowlat import cli
+from lowlat.measure.causes.attribution import attach
 from lowlat.verbs import measure
-from support import needs
+from support import needs, waits
 from support.figures import figure
 from support.harness import (
     SHORT,
@@ -100,6 +104,55 @@ def test_kernel_events_in_gaps(program: str, tmp_path: Path) -> None:
     figure("kernel_events_in_gaps", inside, "ratio")
     figure("interrupts_named", named, "ratio")
     assert sums["kernel_events"] > 100
+
+
+#: Sends to a port of loopback where nobody listens, in a network of its own.
+SENDS = """
+import socket
+one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+while True:
+    try:
+        one.sendto(bytes(1000), ("127.0.0.1", 9))
+    except OSError:
+        pass
+"""
+
+
+def softirq_ticks(cpu: int) -> int:
+    """The time in softirqs by /proc/stat (proc_stat(5)), in clock ticks."""
+    (row,) = re.findall(rf"^cpu{cpu} (.*)$", Path("/proc/stat").read_text(), re.MULTILINE)
+    return int(row.split()[6])
+
+
+@needs_root
+@pytest.mark.root
+def test_the_time_in_softirqs_beside_the_kernel(bench: Bench) -> None:
+    """Without CONFIG_IRQ_TIME_ACCOUNTING the kernel looks once a tick whether a softirq runs, so
+    that its share is a sample of as many looks as there were ticks (kernel/sched/cputime.c)."""
+    cpu, folder = online()[-1], bench.folder / "capture"
+    folder.mkdir()
+    sender = ["nice", "-n", "-20", "taskset", "-c", str(cpu), sys.executable, "-c", SENDS]
+    script = f"ip link set lo up && exec {shlex.join(sender)}"
+    with subprocess.Popen(["unshare", "-n", "sh", "-c", script]) as sending:
+        run = bench.start(
+            *(f"--cpus={cpu}", "--warmup=1s", "--duration=8s", "--no-oslat", "--observer=trace"),
+            *(f"--capture={folder}", f"--events={folder}/gaps.csv", f"--json={bench.json}"),
+        )
+        waits.phase(run.phases, "measuring")
+        before = softirq_ticks(cpu)
+        waits.phase(run.phases, "measured")
+        ticks = softirq_ticks(cpu) - before
+        document = bench.result(run).run
+        sending.kill()
+    attach(document, folder, folder / "gaps.csv")
+    (found,) = document["cpus"]
+    seconds = found["runtime_ns"] / 1e9
+    traced = sum(one["time_ns"] for one in found["causes"] if one["class"] == "softirq") / 1e9
+    share, kernels = traced / seconds, ticks / os.sysconf("SC_CLK_TCK") / seconds
+    looks = found["interrupts_per_s"]["LOC"] * seconds
+    print(f"softirqs: {share:.2%} by the trace, {kernels:.2%} by /proc/stat in {looks:.0f} ticks")
+    bound = 3 * (share * (1 - share) / looks) ** 0.5
+    figure("softirq_beside_proc_stat", abs(share - kernels) / bound, "ratio")
 
 
 @needs_root
