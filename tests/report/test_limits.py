@@ -69,7 +69,7 @@ def test_a_limit_that_is_exceeded_fails_after_the_report(bench: ReportBench) -> 
     # A public limit names its source, and asks for its time.
     with pytest.raises(Unmet, match="at least 1 above rhel-rt-virt, the longest 41.0 us"):
         bench.call(*files, "--limit", "rhel-rt-virt")
-    assert "(rhel-rt-virt: https://docs.redhat.com/" in bench.printed.out
+    assert "(rhel-rt-virt: https://docs.redhat.com/" in " ".join(bench.printed.out.split())
     times[1]["max_us"] = 40
     short = bench.runs("q", run("q", 900, second_opinions=cyclictest))
     with pytest.raises(Unmet, match="q, cyclictest: 1.00 of 12 hours observed"):

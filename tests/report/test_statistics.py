@@ -20,6 +20,9 @@ from support.waits import GUARD_S
 
 needs.module("scipy", "the extra `report` is not installed")
 
+#: Names and noise of three arms.
+_ARMS = (("s", BEFORE), ("t", AFTER), ("u", AFTER))
+
 
 @pytest.fixture
 def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
@@ -79,9 +82,37 @@ def test_the_text_has_interval_and_p(bench: ReportBench) -> None:
     )
     (row,) = [line for line in out.splitlines() if line.startswith("interrupts, /s")]
     assert row.split()[-7:] == ["1.97", "times", "fewer", "1.87", "to", "2.07", "0.0079"]
-    assert max(map(len, out.splitlines()[1:-4])) <= 135
     _, marked = bench.call(*files, "--markdown")
     assert "| s | t | change | 95 % | p |" in marked
+    assert "| 1,004 | 510.0 | 1.97 times fewer | 1.87 to 2.07 | 0.0079 |" in marked
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 140])
+def test_tables_are_as_wide_as_the_terminal(bench: ReportBench, width: int) -> None:
+    bench.columns = width
+    cause = {"class": "irq", "cause": f"the interrupt of {'a long name ' * 9}", "events": 4}
+    arms = [arm(name, values, first=n) for n, (name, values) in enumerate(_ARMS)]
+    for run in (run for one in arms for run in one):
+        run["cpus"] = [{**cpu, "causes": [{**cause, "time_ns": 900}]} for cpu in run["cpus"]]
+    one, other, third = (bench.runs(own[0]["label"], *own) for own in arms)
+    for files in (
+        one,
+        [*one, "--against", *other],
+        [*one, "--against", *other, "--arm", "u", *third],
+    ):
+        _, out = bench.call(*files)
+        lines = out.partition("\nNote: ")[0].splitlines()
+        assert max(map(len, lines[1:])) <= width
+        # What does not fit beside the first columns is below, for the rows that have it.
+        if width == 80 and "--against" in files and "--arm" not in files:
+            rows = [line.split()[2:] for line in lines if line.startswith(("int", "soft"))]
+            assert rows[::2][:2] == [
+                ["1,004", "510.0", "1.97", "times", "fewer"],
+                ["1.87", "to", "2.07", "0.0079"],
+            ]
+        _, marked = bench.call(*files, "--markdown")
+        numbers = re.findall(r"[0-9][0-9,.]*", "".join(marked.splitlines()[2:]))
+        assert {*numbers} <= {*re.findall(r"[0-9][0-9,.]*", out)}
 
 
 def test_a_small_change_that_is_found_is_never_called_the_same(bench: ReportBench) -> None:

@@ -103,7 +103,10 @@ def arm(
 
 
 class ReportBench:
-    """Writes runs and calls the verb on them."""
+    """Writes runs and calls the verb on them, on a terminal of so many ``columns``: most tests read
+    whole rows."""
+
+    columns = 200
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.folder = folder
@@ -119,7 +122,9 @@ class ReportBench:
 
     def call(self, *words: str) -> tuple[int, str]:
         try:
-            status = report.main(cli.arguments("report", words))
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("COLUMNS", str(self.columns))
+                status = report.main(cli.arguments("report", words))
         finally:
             self.printed = self._capsys.readouterr()
         assert self.printed.err == ""
