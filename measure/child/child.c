@@ -17,6 +17,9 @@
 /* Limit for a program to print its version and options. */
 #define ANSWER_NS (20 * NS_PER_S)
 
+/* After so long without a report, a reaper is made to go on. */
+#define STOPPED_MS 100
+
 static int fork_reaper(const struct child_options *options, struct child *ret)
 {
 	const pid_t harness = getpid();
@@ -38,6 +41,16 @@ static int fork_reaper(const struct child_options *options, struct child *ret)
 	return -EAGAIN;
 }
 
+/* A reaper that somebody stopped would hold the run. Returns whether it reported. */
+static bool receive(const struct child *child, struct reaper_report *ret)
+{
+	struct pollfd fd = { .fd = child->fd, .events = POLLIN };
+
+	while (poll(&fd, 1, STOPPED_MS) != 1)
+		kill(child->reaper, SIGCONT);
+	return read(child->fd, ret, sizeof(*ret)) == sizeof(*ret);
+}
+
 static void kill_all(struct child *child)
 {
 	child_finish(child, 0);
@@ -54,7 +67,7 @@ int child_start(const struct child_options *options, struct child *ret)
 	if (options->file)
 		ret->file_path = text_format("%s/%s", folder, options->file);
 	err = fork_reaper(options, ret);
-	if (!err && read(ret->fd, &report, sizeof(report)) != sizeof(report))
+	if (!err && !receive(ret, &report))
 		err = -ECHILD;
 	if (!err)
 		err = -report.error;
@@ -73,6 +86,8 @@ bool child_ended(struct child *child)
 
 		if (poll(&fd, 1, 0) == 1)
 			child_wait(child);
+		else
+			kill(child->reaper, SIGCONT);
 	}
 	return !child->reaper || child->ended;
 }
@@ -106,7 +121,7 @@ void child_wait(struct child *child)
 	if (!child->reaper || child->ended)
 		return;
 	/* A killed reaper reports nothing; its program dies with it. */
-	if (read(child->fd, &report, sizeof(report)) != sizeof(report))
+	if (!receive(child, &report))
 		report.status = SIGKILL;
 	child->status = report.status;
 	child->late = report.late;

@@ -113,6 +113,29 @@ static void test_ignored_signal(const struct scratch *scratch)
 	signal(SIGINT, SIG_DFL);
 }
 
+static void test_a_stopped_reaper(const struct scratch *scratch)
+{
+	char *argv[] = { "sleep", "0.2", NULL };
+	const struct child_options options = {
+		.argv = argv, .output = "stopped", .scratch = scratch, .limit_ns = 60 * NS_PER_S
+	};
+	struct child child;
+
+	/* Ends a test that would wait for ever. */
+	alarm(60);
+	for (int asks = 0; asks < 2; asks++) {
+		ok(!child_start(&options, &child), "a program whose reaper is stopped");
+		kill(child.reaper, SIGSTOP);
+		while (asks && !child_ended(&child))
+			usleep(10000);
+		child_finish(&child, 0);
+		child_wait(&child);
+		ok(child.ended, "holds nobody");
+		child_deinit(&child);
+	}
+	alarm(0);
+}
+
 /* Its reaper waits for the exec, which waits for a reader of the output. */
 static void test_a_harness_that_dies_while_starting(void)
 {
@@ -166,6 +189,7 @@ int main(void)
 	test_confined(&scratch);
 	test_limits(&scratch);
 	test_ignored_signal(&scratch);
+	test_a_stopped_reaper(&scratch);
 	test_a_harness_that_dies_while_starting();
 	scratch_deinit(&scratch);
 	return tap_end();
