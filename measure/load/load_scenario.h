@@ -44,7 +44,7 @@ const char *load_scenario_name(size_t row);
 /* The scenario that compares the throughput of CPUs; it is not among the names. */
 extern const struct load_scenario load_throughput;
 
-/* The duration of each of its runs. */
+/* The duration of each of its runs, unless the user gives another. */
 #define LOAD_THROUGHPUT_NS (2 * NS_PER_S)
 
 /* Whether it writes files, which must then lie on a disk. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "argument.h"
+#include "cleanup.h"
 #include "output.h"
 #include "phases.h"
 #include "units.h"
@@ -93,6 +94,24 @@ static int set_phases(const struct argument *given)
 	return 0;
 }
 
+static int set_throughput(const struct argument *given)
+{
+	const size_t digits = strcspn(given->value, "x");
+	_cleanup_free_ char *count = text_format("%.*s", (int)digits, given->value);
+	const char *length = given->value[digits] ? given->value + digits + 1 : NULL;
+	struct matrix_runs *ret = given->field;
+
+	ret->length_ns = LOAD_THROUGHPUT_NS;
+	if (!parse_u64(count, &ret->count) && ret->count >= given->option->least &&
+	    ret->count <= given->option->most &&
+	    (!length || (!parse_time(length, &ret->length_ns) && ret->length_ns >= NS_PER_S &&
+			 ret->length_ns <= 3600 * NS_PER_S)))
+		return 0;
+	return argument_refuse(given,
+			       "out of range; give a number of runs from 1 to 1000, such as 10, "
+			       "or with their length from 1s to 1h, such as 10x5m");
+}
+
 static const struct option table[] = {
 	{ "cpus", "LIST", "CPUs to measure (default: the isolated ones, else all but the lowest)",
 	  argument_list, FIELD(cpus) },
@@ -124,9 +143,9 @@ static const struct option table[] = {
 	{ "wakeup", "INTERVAL",
 	  "then measure wake-up latency on a schedule, 50us to 1s (default 1ms)", argument_time,
 	  FIELD(wakeup_ns), .absent = "1ms", .least = 50 * NS_PER_US, .most = NS_PER_S },
-	{ "throughput", "N",
-	  "then run stress-ng's matrix N times (default 10) on all measured CPUs, without load",
-	  argument_number, FIELD(throughput), .absent = "10", .least = 1, .most = 1000 },
+	{ "throughput", "RUNS",
+	  "then run stress-ng's matrix without load: for 2s each (default 10), or such as 10x5m",
+	  set_throughput, FIELD(throughput), .absent = "10", .least = 1, .most = 1000 },
 	{ "emulated", NULL, "the CPUs are emulated: durations mean nothing (detected on x86)",
 	  argument_flag, FIELD(emulated) },
 	{ "label", "TEXT", "name of the run, kept in the JSON", argument_text, FIELD(label) },

@@ -20,6 +20,11 @@ enum oslat_choice {
 	OSLAT_OFF,
 };
 
+/* How often stress-ng's matrix runs, 0: never; and how long each time. */
+struct matrix_runs {
+	uint64_t count, length_ns;
+};
+
 struct load_cpus {
 	struct cpulist list;
 	/* All allowed CPUs, the measured ones too. */
@@ -45,8 +50,7 @@ struct options {
 	bool work_mixed;
 	/* The interval between wake-ups of a thread; 0: no wake-ups. */
 	uint64_t wakeup_ns;
-	/* Runs of stress-ng's matrix; 0: none. */
-	uint64_t throughput;
+	struct matrix_runs throughput;
 	/* Given by the user; host.h detects it on x86 only. */
 	bool emulated;
 	const char *label;

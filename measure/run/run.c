@@ -46,7 +46,7 @@ static void settle_memory(void)
 static int make_scratch(struct run *run)
 {
 	const struct options *options = &run->options;
-	bool needed = options->load || options->throughput || options->wakeup_ns ||
+	bool needed = options->load || options->throughput.count || options->wakeup_ns ||
 		      options->oslat == OSLAT_WANTED;
 	int err;
 

@@ -100,7 +100,7 @@ static int start_matrix(struct run *run, size_t part)
 		.confined = true,
 		.scratch = &run->scratch,
 		.seed = run->options.seed,
-		.limit_ns = LOAD_THROUGHPUT_NS - 1,
+		.limit_ns = run->options.throughput.length_ns - 1,
 	};
 	struct load *load = &run->throughput[run->throughput_count];
 	int err = load_start(&options, load);
@@ -143,7 +143,7 @@ static int make_throughput(struct run *run, size_t turn)
 
 void works_throughput(struct run *run)
 {
-	const size_t turns = (size_t)run->options.throughput;
+	const size_t turns = (size_t)run->options.throughput.count;
 	int err = 0;
 
 	if (!turns || run->interrupted)

@@ -67,6 +67,7 @@ _shtab_lowlat_gen_render___kernel_COMPGEN=_lowlat_kernel
 _shtab_lowlat_gen_rehearse___policy_COMPGEN=_lowlat_policies
 _shtab_lowlat_gen_rehearse___load_COMPGEN=_lowlat_load
 _shtab_lowlat_gen_rehearse___work_COMPGEN=_lowlat_works
+_shtab_lowlat_gen_rehearse___throughput_COMPGEN=_lowlat_runs
 _shtab_lowlat_gen_rehearse___profile_COMPGEN=_lowlat_profile
 _shtab_lowlat_gen_rehearse___for_device_COMPGEN=_lowlat_device
 _shtab_lowlat_gen_rehearse___enable_COMPGEN=_lowlat_tunable
@@ -78,6 +79,7 @@ _shtab_lowlat_gen_rehearse___resume_COMPGEN=_lowlat_dir
 _shtab_lowlat_gen_measure___policy_COMPGEN=_lowlat_policies
 _shtab_lowlat_gen_measure___load_COMPGEN=_lowlat_load
 _shtab_lowlat_gen_measure___work_COMPGEN=_lowlat_works
+_shtab_lowlat_gen_measure___throughput_COMPGEN=_lowlat_runs
 _shtab_lowlat_gen_measure___out_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_measure___load_cpus_COMPGEN=_lowlat_load_cpus
 _shtab_lowlat_gen_measure___second_opinion_COMPGEN=_lowlat_tools
@@ -127,6 +129,7 @@ _shtab_lowlat_gen_tune___kernel_COMPGEN=_lowlat_kernel
 _shtab_lowlat_gen_tune___policy_COMPGEN=_lowlat_policies
 _shtab_lowlat_gen_tune___load_COMPGEN=_lowlat_load
 _shtab_lowlat_gen_tune___work_COMPGEN=_lowlat_works
+_shtab_lowlat_gen_tune___throughput_COMPGEN=_lowlat_runs
 _shtab_lowlat_gen_verify___plan_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_verify___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_watch___plan_COMPGEN=_lowlat_file
@@ -334,6 +337,9 @@ _lowlat_load() {
 }
 _lowlat_works() {
   compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' all usleep clock_nanosleep memory registers kill clock_gettime)" -- "${1##*,}"
+}
+_lowlat_runs() {
+  compgen -W "$(printf '%s\n' 10 10x5m)" -- "$1"
 }
 _lowlat_tuned_profile() {
   compgen -W "$(find /usr/lib/tuned/ /usr/lib/tuned/profiles/ /etc/tuned/ /etc/tuned/profiles/ -maxdepth 2 -name tuned.conf -printf '%h\n' 2>/dev/null | sed 's:.*/::')" -- "$1"

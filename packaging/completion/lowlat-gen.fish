@@ -42,6 +42,9 @@ end
 function _lowlat_works
   __fish_complete_list , "printf '%s\n' all usleep clock_nanosleep memory registers kill clock_gettime"
 end
+function _lowlat_runs
+  printf '%s\n' 10 10x5m
+end
 function _lowlat_tuned_profile
   find /usr/lib/tuned/ /usr/lib/tuned/profiles/ /etc/tuned/ /etc/tuned/profiles/ -maxdepth 2 -name tuned.conf -printf '%h\n' 2>/dev/null | sed 's:.*/::'
 end
@@ -208,7 +211,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -s h -l help -d 'sh
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l policy -xka "(_lowlat_policies)" -d 'other, fifo:N, rr:N or deadline:RUNTIME/PERIOD for the detectors (other); a list such as other,fifo:1 makes a run of each, the policy in its label; tune decides by the first'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l load -xka "(_lowlat_load)" -d 'load by stress-ng during the run, such as network; '"'"'lowlat-measure --help'"'"' has all (default: none; rehearse: mixed)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l work -xka "(_lowlat_works)" -d 'time kinds of work (usleep, memory, ...), or all'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l throughput -x -d 'then run stress-ng'"'"'s matrix N times on all measured CPUs, without load (10)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l throughput -xka "(_lowlat_runs)" -d 'then run stress-ng'"'"'s matrix on all measured CPUs, without load: so many times for 2 s (10), or such as 10x5m'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l causes -l no-causes -d 'join the gaps with the kernel'"'"'s trace, which lengthens them somewhat (default: with the detectors'"'"' own context switches; rehearse: no causes)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l profile -xka "(_lowlat_profile)" -d 'profile to rehearse; default: lowlat; may be repeated'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l isolate -x -d 'isolate exactly these CPUs; with names: feed=2-3,engine=4-7'
@@ -239,7 +242,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -s h -l help -d 'sho
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l policy -xka "(_lowlat_policies)" -d 'other, fifo:N, rr:N or deadline:RUNTIME/PERIOD for the detectors (other); a list such as other,fifo:1 makes a run of each, the policy in its label; tune decides by the first'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l load -xka "(_lowlat_load)" -d 'load by stress-ng during the run, such as network; '"'"'lowlat-measure --help'"'"' has all (default: none; rehearse: mixed)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l work -xka "(_lowlat_works)" -d 'time kinds of work (usleep, memory, ...), or all'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l throughput -x -d 'then run stress-ng'"'"'s matrix N times on all measured CPUs, without load (10)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l throughput -xka "(_lowlat_runs)" -d 'then run stress-ng'"'"'s matrix on all measured CPUs, without load: so many times for 2 s (10), or such as 10x5m'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l causes -l no-causes -d 'join the gaps with the kernel'"'"'s trace, which lengthens them somewhat (default: with the detectors'"'"' own context switches; rehearse: no causes)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l label -x -d 'name of the run, such as '"'"'stock'"'"''
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l out -xka "(_lowlat_file)" -d 'file for the result (default: in the state folder)'
@@ -374,7 +377,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l kernel -xka "(_lowla
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l policy -xka "(_lowlat_policies)" -d 'other, fifo:N, rr:N or deadline:RUNTIME/PERIOD for the detectors (other); a list such as other,fifo:1 makes a run of each, the policy in its label; tune decides by the first'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l load -xka "(_lowlat_load)" -d 'load by stress-ng during the run, such as network; '"'"'lowlat-measure --help'"'"' has all (default: none; rehearse: mixed)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l work -xka "(_lowlat_works)" -d 'time kinds of work (usleep, memory, ...), or all'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l throughput -x -d 'then run stress-ng'"'"'s matrix N times on all measured CPUs, without load (10)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l throughput -xka "(_lowlat_runs)" -d 'then run stress-ng'"'"'s matrix on all measured CPUs, without load: so many times for 2 s (10), or such as 10x5m'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l causes -l no-causes -d 'join the gaps with the kernel'"'"'s trace, which lengthens them somewhat (default: with the detectors'"'"' own context switches; rehearse: no causes)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l boots -x -d 'compare N stock and N tuned boots, in random order; the default entry stays'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l duration -x -d 'how long to measure (10s)'

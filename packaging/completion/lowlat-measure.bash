@@ -11,6 +11,7 @@ _shtab_lowlat_measure___load_COMPGEN=_lowlat_load
 _shtab_lowlat_measure___load_cpus_COMPGEN=_lowlat_all
 _shtab_lowlat_measure___second_opinion_COMPGEN=_lowlat_tools
 _shtab_lowlat_measure___work_COMPGEN=_lowlat_works
+_shtab_lowlat_measure___throughput_COMPGEN=_lowlat_runs
 _shtab_lowlat_measure___json_COMPGEN=_lowlat_file
 _shtab_lowlat_measure___events_COMPGEN=_lowlat_file
 _shtab_lowlat_measure___capture_COMPGEN=_lowlat_dir
@@ -48,6 +49,9 @@ _lowlat_tools() {
 }
 _lowlat_works() {
   compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' all usleep clock_nanosleep memory registers kill clock_gettime)" -- "${1##*,}"
+}
+_lowlat_runs() {
+  compgen -W "$(printf '%s\n' 10 10x5m)" -- "$1"
 }
 _lowlat_file() {
   compgen -f -- "$1"

@@ -18,6 +18,9 @@ end
 function _lowlat_works
   __fish_complete_list , "printf '%s\n' all usleep clock_nanosleep memory registers kill clock_gettime"
 end
+function _lowlat_runs
+  printf '%s\n' 10 10x5m
+end
 function _lowlat_file
   __fish_complete_path (commandline -ct)
 end
@@ -95,7 +98,7 @@ complete -c lowlat-measure -n _shtab_lowlat_measure_using -l work -xka "(_lowlat
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l work-alone -d 'time work on one CPU after another (default: on all at once)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l work-mixed -d 'time a different kind of work on each CPU, in turns'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l wakeup -x -d 'then measure wake-up latency on a schedule, 50us to 1s (default 1ms)'
-complete -c lowlat-measure -n _shtab_lowlat_measure_using -l throughput -x -d 'then run stress-ng'"'"'s matrix N times (default 10) on all measured CPUs, without load'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l throughput -xka "(_lowlat_runs)" -d 'then run stress-ng'"'"'s matrix without load: for 2s each (default 10), or such as 10x5m'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l emulated -d 'the CPUs are emulated: durations mean nothing (detected on x86)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l label -x -d 'name of the run, kept in the JSON'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l seed -x -d 'seed of the load'"'"'s random numbers (default 1)'

@@ -179,6 +179,7 @@ def test_the_time_of_a_run_is_that_of_all_its_parts() -> None:
         ({"work": "all"}, 60),
         ({"work": "kill"}, 10),
         ({"throughput": "3"}, 6),
+        ({"throughput": "10x5m"}, 3000),
     ):
         assert replace(alone, **more).seconds() == 3600 + seconds
 

@@ -103,6 +103,8 @@ def test_throughput_is_the_mean_of_its_runs(bench: Bench) -> None:
     assert command[-6:] == ["--matrix", "1", "--matrix-method", "prod", "--matrix-size", "128"]
     assert option(command, "--timeout") == "2s"
     assert entry["version"] == "0.15.06"
+    (entry,) = bench.call(*SHORT, "--cpus", "1", "--throughput", "2x5m").run["work"]
+    assert (entry["samples"], option(entry["command"], "--timeout")) == (2, "300s")
 
 
 def test_throughput_is_the_sum_over_all_cpus(bench: Bench) -> None:

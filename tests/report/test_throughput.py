@@ -25,14 +25,16 @@ def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
     return ReportBench(tmp_path, capsys)
 
 
-def work(rates: Sequence[float], cpus: str = "2-3") -> list[dict[str, Any]]:
+def work(rates: Sequence[float], cpus: str = "2-3", seconds: int = 2) -> list[dict[str, Any]]:
     """The throughput in the form that lowlat-measure writes."""
     part = {"exit": 0, "output": MATRIX, "log": ""}
     runs = [
         {"value": rate, "parts": [{"cpus": cpu, "value": rate / 2, **part} for cpu in "23"]}
         for rate in rates
     ]
+    command = ["stress-ng", "--timeout", f"{seconds}s", "--matrix", "1"]
     return [{"kind": "throughput", "cpus": cpus, "tool": "stress-ng", "version": "0.15.06",
+             "command": command,
              "unit": "bogo-ops/s", "samples": len(runs), "mean": fmean(rates),
              "variance": 4.0, "runs": runs}]  # fmt: skip
 
@@ -90,11 +92,14 @@ def test_not_inferior_is_what_the_far_end_of_the_interval_allows(bench: ReportBe
         bench.call(*files, "--require", "throughput_loss<=2.1%")
 
 
-def test_the_sums_of_other_cpus_are_not_compared(bench: ReportBench) -> None:
+@pytest.mark.parametrize("other", [{"cpus": "3"}, {"seconds": 300}])
+def test_the_sums_of_other_cpus_or_times_are_not_compared(
+    bench: ReportBench, other: dict[str, Any]
+) -> None:
     stock = document("stock", 100.0, work=work(TEN))
-    tuned = document("tuned", 10.0, work=work(TEN, cpus="3"))
+    tuned = document("tuned", 10.0, work=work(TEN, **other))
     result = bench.json([stock], [tuned])
-    words = "CPUs of stress-ng's matrix differ"
+    words = "CPUs and times of stress-ng's matrix differ"
     assert result["throughput"] is None and any(words in flag for flag in result["flags"])
     assert json.loads(bench.call(*bench.runs("r", stock, tuned), "--json")[1])["throughput"] is None
 

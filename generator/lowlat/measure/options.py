@@ -52,8 +52,9 @@ class MeasureChoice:
     )
     work: Optional[str] = option("KINDS", "time kinds of work (usleep, memory, ...), or all")
     throughput: Optional[str] = option(
-        "N",
-        "then run stress-ng's matrix N times on all measured CPUs, without load (%(const)s)",
+        "RUNS",
+        "then run stress-ng's matrix on all measured CPUs, without load: so many times for 2 s "
+        "(%(const)s), or such as 10x5m",
         nargs="?",
         const=THROUGHPUT_RUNS,
     )
@@ -127,7 +128,7 @@ class MeasureOptions(MeasureChoice):
             + min(measured, longest["second_opinion"])
             * (self._cross_checks() + (2 if self.wakeup else 0))
             + min(measured, longest["work"]) * self._works()
-            + longest["throughput"] * self._throughput()
+            + self._throughput()
         )
 
     def _cross_checks(self) -> int:
@@ -140,10 +141,11 @@ class MeasureOptions(MeasureChoice):
         """The number of work kinds, times the number of CPUs if they run one after another."""
         return _count(self.work, KNOWN.work) * ((os.cpu_count() or 1) if self.work_alone else 1)
 
-    def _throughput(self) -> int:
-        """0 if it is no number, which lowlat-measure refuses."""
-        runs = self.throughput or ""
-        return int(runs) if re.fullmatch(r"[0-9]{1,4}", runs) else 0
+    def _throughput(self) -> float:
+        """The time of all runs in s; 0 if they are no number, which lowlat-measure refuses."""
+        runs, _, each = (self.throughput or "").partition("x")
+        length = seconds("--throughput", each) if each else KNOWN.longest_s["throughput"]
+        return int(runs) * length if re.fullmatch(r"[0-9]{1,4}", runs) else 0.0
 
     def set_ups(self) -> Iterator[MeasureOptions]:
         """The measurement under each policy of a comma-separated list ("other,fifo:1"). If there

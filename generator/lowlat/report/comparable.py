@@ -2,6 +2,7 @@
 """Whether two arms may be compared: reasons against it, and notes for the reader."""
 
 import os.path
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -149,7 +150,7 @@ def same_stress(runs: Runs) -> bool:
     """Whether bogo operations can be compared: one version, one compiler, one command line and, for
     the matrix, the same CPUs."""
     same = all(len(set(map(of, runs))) <= 1 for of in (stress_versions, loads))
-    return same and same_version(matrix_cpus, runs)
+    return same and same_version(matrix, runs)
 
 
 def _in_some(known: Iterable[str]) -> bool:
@@ -270,9 +271,14 @@ def stress_versions(run: Run) -> str:
     return " and ".join(sorted({one.version for one in ran if one} - {""}))
 
 
-def matrix_cpus(run: Run) -> str:
-    """The CPUs on which stress-ng's matrix ran; "" if it did not."""
-    return next((one.cpus for one in run.work if one.result), "")
+def matrix(run: Run) -> str:
+    """The CPUs on which stress-ng's matrix ran, and how long each time; "" if it did not."""
+    return next((one.cpus + _length(one.command) for one in run.work if one.result), "")
+
+
+def _length(command: str) -> str:
+    match = re.search(r" --timeout (\d+s) ", command)
+    return f" for {match[1]}" if match else ""
 
 
 def loads(run: Run) -> str:
@@ -346,7 +352,7 @@ _OF_DURATIONS = (
 )
 
 _OF_NOTHING = (
-    _Trait("CPUs of stress-ng's matrix", matrix_cpus, _NO_THROUGHPUT, unknown=True),
+    _Trait("CPUs and times of stress-ng's matrix", matrix, _NO_THROUGHPUT, unknown=True),
     _Trait("kernels", lambda run: run.kernel, "; the kernel may be the cause"),
     _Trait(
         "tick rates",

@@ -60,9 +60,9 @@ class Loss:
 
 
 def rate(arm: Arm) -> Optional[Rate]:
-    """The rate of an arm; None if a boot lacks it, or has it for other CPUs."""
+    """The rate of an arm; None if a boot lacks it, or has it for other CPUs or another time."""
     boots = [[one for run in boot for one in run.matrix_rates] for boot in arm.boots]
-    if not all(boots) or not comparable.same_version(comparable.matrix_cpus, arm.runs):
+    if not all(boots) or not comparable.same_version(comparable.matrix, arm.runs):
         return None
     values, of = (boots[0], "runs") if len(boots) == 1 else ([*map(fmean, boots)], "boots")
     ends = of_mean(values) if permutation.available() else None

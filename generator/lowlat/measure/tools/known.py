@@ -21,8 +21,8 @@ class CrossCheck:
 
 @dataclass(frozen=True)
 class KnownTools:
-    """The names of loads and kinds of work, and the longest time in s of each cross-check, of
-    each kind of work and of each run of stress-ng's matrix."""
+    """The names of loads and kinds of work, and the longest time in s of each cross-check and
+    of each kind of work, and the usual one of a run of stress-ng's matrix."""
 
     second_opinions: tuple[CrossCheck, ...]
     loads: tuple[str, ...]
