@@ -8,7 +8,7 @@ a change if one arm ran after the other. Arms that take turns share such changes
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -37,23 +37,38 @@ PARTS = 2.0**36
 
 @dataclass(frozen=True)
 class TwoSamples:
-    """One figure: a positive value for each boot of an arm, the boots in the same order in every
-    row. For counted events the values are rates, zero included, and ``seconds`` is the counting
-    time of each boot."""
+    """One figure: a value for each boot of an arm, the boots in the same order in every row. For
+    counted events the values are rates, zero included, and ``seconds`` is the counting time of each
+    boot. A value below ``floor`` is only known to lie below it; one whose place is in ``above`` is
+    only known to be larger."""
 
     before: Sequence[float]
     after: Sequence[float]
     seconds: Optional[tuple[Sequence[float], Sequence[float]]] = None
+    floor: float = 0.0
+    above: tuple[Collection[int], Collection[int]] = ((), ())
 
     def logs(self) -> tuple[Array, Array]:
-        """The logarithm of each boot's value; of a count, that of half an event more."""
+        """The logarithm of each boot's value, of one below the floor that of the floor; of a count,
+        that of half an event more."""
         import numpy as np
 
         arms = [np.asarray(arm, dtype=float) for arm in (self.before, self.after)]
         if self.seconds is not None:
             arms = [arm + HALF / np.asarray(own) for arm, own in zip(arms, self.seconds)]
-        one, other = (np.rint(np.log(arm) * PARTS) / PARTS for arm in arms)
+        one, other = (np.rint(np.log(np.maximum(a, self.floor)) * PARTS) / PARTS for a in arms)
         return one, other
+
+    def bounds(self) -> tuple[Array, Array]:
+        """The least and the greatest difference of logarithms that each pair may have: open on the
+        side of a value that is known from one side only."""
+        import numpy as np
+
+        one, other = self.logs()
+        below = [np.asarray(arm) < self.floor for arm in (self.before, self.after)]
+        above = [np.isin(np.arange(len(one)), [*places]) for places in self.above]
+        least = np.where(below[0] | above[1], -np.inf, one - other)
+        return least, np.where(below[1] | above[0], np.inf, one - other)
 
 
 #: Arms take turns from so many stretches on: with fewer than three stretches of each arm, a step in
