@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import signal
 from collections import Counter
@@ -92,11 +93,18 @@ def test_every_boot_is_measured_as_it_was_asked_for(bench: RehearsalBench) -> No
     assert (status, err.count("\n")) == (2, 1) and "continues with its own options" in err
 
 
-def test_from_five_boots_on_the_difference_is_tested(bench: RehearsalBench) -> None:
-    status, out, _ = bench.matrix("--isolate", "2-3", "--boots", "5", "--control")
+def test_rounds_in_an_order_that_the_seed_tells_are_tested(bench: RehearsalBench) -> None:
+    status, out, _ = bench.matrix("--isolate", "2-3", "--boots", "8", "--control", "--jobs", "1")
     assert status == 0
+    # Whoever has the seed can draw the order anew.
+    result = bench.result()
+    draw = random.Random(result["seed"])
+    names = [made["name"] for made in result["kernels"][0]["arms"]]
+    rounds = [draw.sample(names, len(names)) for _ in range(8)]
+    booted = [name.rpartition("-")[0] for name in bench.booted() if "scout" not in name]
+    assert booted == [f"6.12.1/{name}" for one in rounds for name in one]
     for name, verdict in (("lowlat", "reduced"), ("control", "no-measurable-change")):
-        assert re.search(rf"(?m)^{name} +5 / 5 .* {verdict}$", out)
+        assert re.search(rf"(?m)^{name} +8 / 8 .* {verdict}$", out)
 
 
 def test_what_each_setting_buys_is_shown_against_the_whole_profile(bench: RehearsalBench) -> None:

@@ -315,7 +315,7 @@ def test_a_dry_run_changes_nothing(machine: LoopMachine) -> None:
     before = machine.host.snapshot()
     said = machine.begin("--dry-run", "--boots", 3, "--reboot").out
     assert f"note: Linux {RELEASE}: the kernel is built without CONFIG_NO_HZ_FULL" in said
-    assert "3 stock and 3 tuned boots in random order" in said
+    assert "3 pairs of a stock and a tuned boot, each in random order" in said
     assert f"would boot Linux {RELEASE} with" in said
     assert "unless the tuned boot has the planned effect" in machine.begin("--dry-run").out
     assert machine.host.snapshot() == before

@@ -70,7 +70,9 @@ class RehearseOptions:
     memory: str = option("SIZE", "memory of the guest (%(default)s)", "2G")
     duration: str = option("TIME", "length of a run (%(default)s)", "30s")
     warmup: str = option("TIME", "wait before a run (%(default)s)", "10s")
-    boots: int = option("N", "boots of each arm on each kernel, in turn (%(default)s)", 1)
+    boots: int = option(
+        "N", "boots of each arm on each kernel, in rounds of random order (%(default)s)", 1
+    )
 
     def __post_init__(self) -> None:
         if min(len(self.kernels), len(self.profiles), self.boots) < 1:

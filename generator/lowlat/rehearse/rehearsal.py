@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A rehearsal: each kernel is booted stock and in every other arm, verified and measured."""
 
+import random
+import secrets
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,7 +51,8 @@ class KernelOutcome:
 @dataclass(frozen=True)
 class Rehearsal:
     """``made_with`` are the versions behind the results, ``failed`` the errors of failed boots by
-    title; ``host_plan`` is the plan for this machine itself, ``host_refused`` why there is none."""
+    title; ``host_plan`` is the plan for this machine itself, ``host_refused`` why there is none;
+    ``seed`` is that of the order of the boots."""
 
     options: RehearseOptions
     folder: Path
@@ -58,6 +61,7 @@ class Rehearsal:
     host_refused: str
     outcomes: tuple[KernelOutcome, ...]
     failed: Mapping[str, LowlatError]
+    seed: int = 0
 
 
 def rehearse(
@@ -66,20 +70,21 @@ def rehearse(
     """Boot each arm on each kernel ``options.boots`` times; ``begun`` is the request of an
     interrupted rehearsal, whose boots in the folder are not repeated. Raises Refused before the
     first boot if a part is missing or an option is wrong, LowlatError if no boot succeeds."""
-    machine, made_with, stages = prepare(options, results, begun)
+    machine, request, stages = prepare(options, results, begun)
     jobs = jobs or min(
         1 if stage.one_guest_at_a_time else side_by_side(stage.shape) for stage in stages
     )
     with store.locked(results):
         _plan_boots(machine, stages, jobs)
-        booted, failed = _boot(stages, options.boots, jobs)
+        booted, failed = _boot(stages, options.boots, request.seed, jobs)
     plan, why = _host_plan(options, machine)
-    return Rehearsal(options, results, made_with, plan, why, booted, failed)
+    made_with, seed = request.made_with, request.seed
+    return Rehearsal(options, results, made_with, plan, why, booted, failed, seed)
 
 
 def prepare(
     options: RehearseOptions, results: Path, begun: Optional[Request] = None
-) -> tuple[Machine, Mapping[str, str], tuple[KernelBoots, ...]]:
+) -> tuple[Machine, Request, tuple[KernelBoots, ...]]:
     """Find the kernels and size the guest; every refusal happens here."""
     vm.check_tools()
     machine = probe(Root())
@@ -92,9 +97,10 @@ def prepare(
     vm.check_paths(results)
     for kernel in chosen:
         enclosure.check(vm.runs_on(kernel))
+    request = begun or Request(options, chosen, made_with, secrets.randbits(32))
     if not begun:
-        Request(options, chosen, made_with).make(results)
-    return machine, made_with, stages
+        request.make(results)
+    return machine, request, stages
 
 
 def _kernels(options: RehearseOptions) -> tuple[BootableKernel, ...]:
@@ -142,10 +148,10 @@ def _plan_boots(machine: Machine, stages: Sequence[KernelBoots], jobs: int) -> N
 
 
 def _boot(
-    stages: Sequence[KernelBoots], boots: int, jobs: int
+    stages: Sequence[KernelBoots], boots: int, seed: int, jobs: int
 ) -> tuple[tuple[KernelOutcome, ...], Mapping[str, LowlatError]]:
     planned = [(stage, stage.arms()) for stage in stages]
-    order = _order(planned, boots)
+    order = _order(planned, boots, seed)
     booted = [stage.kept(arm, number) for stage, _, arm, number in order]
 
     def play(at: int, stop: threading.Event) -> None:
@@ -168,14 +174,14 @@ def _boot(
 
 
 def _order(
-    planned: Iterable[tuple[KernelBoots, tuple[PlannedArm, ...]]], boots: int
+    planned: Iterable[tuple[KernelBoots, tuple[PlannedArm, ...]]], boots: int, seed: int
 ) -> list[tuple[KernelBoots, Plan, PlannedArm, int]]:
-    """The arms in turns, every second round in reverse, so that a drift affects all alike."""
+    """Rounds of one boot of each arm, in random order within a round: no rhythm of the machine can
+    favour an arm."""
     each = [(stage, arms.splitting_plan(found), arm) for stage, found in planned for arm in found]
-    result = []
-    for number in range(1, boots + 1):
-        result += [(*one, number) for one in (each if number % 2 else reversed(each))]
-    return result
+    draw = random.Random(seed)  # noqa: S311
+    rounds = range(1, boots + 1)
+    return [(*one, number) for number in rounds for one in draw.sample(each, len(each))]
 
 
 def _given(stage: KernelBoots, machine: Machine) -> tuple[PlannedArm, ...]:

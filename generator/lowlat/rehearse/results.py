@@ -105,6 +105,7 @@ def write(rehearsal: Rehearsal, wrong: Sequence[str]) -> Path:
         "schema": SCHEMA,
         "options": rehearsal.options,
         "made_with": rehearsal.made_with,
+        "seed": rehearsal.seed,
         "host_line": host.boot_line if host else None,
         "kernels": [_kernel(outcome) for outcome in rehearsal.outcomes],
         "findings": wrong,

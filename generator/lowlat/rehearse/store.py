@@ -46,11 +46,13 @@ def name(out: Optional[Path]) -> Path:
 
 @dataclass(frozen=True)
 class Request:
-    """The user's request, its kernels, and the versions of all programs that make the results."""
+    """The user's request, its kernels, the versions of all programs that make the results, and the
+    seed of the order of the boots."""
 
     options: RehearseOptions
     kernels: tuple[BootableKernel, ...]
     made_with: Mapping[str, str]
+    seed: int = 0
     schema: str = SCHEMA
 
     def make(self, folder: Path) -> None:

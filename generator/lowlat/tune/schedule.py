@@ -10,13 +10,17 @@ from lowlat.boot.status import Running
 from lowlat.tune.state import STOCK, TUNED, LoopState, Outcome, Phase
 
 
-def order(boots: Optional[int], seed: int) -> tuple[str, ...]:
-    """The boots to measure. Without a number: the running boot, then a tuned one. With a number N:
-    N pairs, each in random order, so that both arms take turns."""
-    if boots is None:
+def order(pairs: Optional[int], seed: int) -> tuple[str, ...]:
+    """The boots to measure. Without a number: the running boot, then a tuned one. With a number:
+    so many pairs, each in random order; never all pairs in the same one, which a machine that is
+    slower in every second boot would favour."""
+    if pairs is None:
         return (STOCK, TUNED)
     draw = random.Random(seed)  # noqa: S311
-    return tuple(arm for _ in range(boots) for arm in draw.sample((STOCK, TUNED), 2))
+    while True:
+        drawn = [draw.sample((STOCK, TUNED), 2) for _ in range(pairs)]
+        if pairs == 1 or drawn.count(drawn[0]) < pairs:
+            return tuple(arm for pair in drawn for arm in pair)
 
 
 def decide(state: LoopState, here: Running, boot_id: str) -> tuple[Phase, str]:

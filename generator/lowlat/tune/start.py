@@ -29,7 +29,7 @@ class TuneOptions:
 
     measure: MeasureChoice = MeasureChoice()
     boots: Optional[int] = option(
-        "N", "compare N stock and N tuned boots, in random order; the default entry stays"
+        "N", "compare N pairs of a stock and a tuned boot, in random order; the default entry stays"
     )
     duration: str = option("TIME", "how long to measure (%(default)s)", "10s")
     warmup: str = option("TIME", "how long to wait before (%(default)s)", "30s")

@@ -100,7 +100,8 @@ def _show(root: Root, proposal: Proposal, state: LoopState) -> None:
 def _boots(state: LoopState) -> str:
     if state.boots is None:
         return "in this boot and in a tuned one"
-    return f"in {state.boots} stock and {state.boots} tuned boots in random order"
+    pairs = "pair" if state.boots == 1 else "pairs"
+    return f"in {state.boots} {pairs} of a stock and a tuned boot, each in random order"
 
 
 def _resume(root: Root, args: TuneArguments) -> int:
