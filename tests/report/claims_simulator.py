@@ -6,11 +6,13 @@ drawn from a process and assigned to one of two arms. The report's claims are co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Optional
 
 from campaigns import RECORDED
 
+from lowlat.report.stats import flips
+from lowlat.report.stats.pairs import Pairs
 from lowlat.report.stats.permutation import infer
 from lowlat.report.stats.samples import HALF, Order, TwoSamples
 from support import needs
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 #: The number of random orders in a cell with random order.
 _DEALS = 20
+
+#: That of a cell of pairs, in which the order itself decides.
+_DEALS_OF_PAIRS = 200
 
 #: The largest number of draws until the arms of an order take turns.
 _TRIES = 1000
@@ -71,6 +76,22 @@ def report(rows: Sequence[TwoSamples], order: Order) -> Iterator[tuple[float, fl
     for result in infer(rows, order):
         low, high = result.ci95
         yield low, high, result.p <= 0.05 and not low <= 1 <= high
+
+
+def by_pairs(rows: Sequence[TwoSamples], order: Order) -> Iterator[tuple[float, float, bool]]:
+    """The claims of the signs of the pairs."""
+    for result in flips.infer([_in_pairs(row, order) for row in rows]):
+        low, high = result.ci95
+        yield low, high, result.p <= 0.05 and not low <= 1 <= high
+
+
+def _in_pairs(row: TwoSamples, order: Order) -> TwoSamples:
+    places = list(zip(*Pairs.of(order.before, order.after).boots))
+    before, after = ([arm[n] for n in own] for arm, own in zip((row.before, row.after), places))
+    if row.seconds is None:
+        return TwoSamples(before, after)
+    one, other = ([arm[n] for n in own] for arm, own in zip(row.seconds, places))
+    return TwoSamples(before, after, (one, other))
 
 
 def logarithms(rows: Sequence[TwoSamples], order: Order) -> Iterator[tuple[float, float, bool]]:
@@ -134,8 +155,15 @@ def _rows(cell: Cell, deal: Array, campaigns: int, draw: Generator) -> Iterator[
 
 
 def _deals(cell: Cell, draw: Generator) -> Iterator[Array]:
-    """The order of the boots, 0 before and 1 after: spelled out in letters, or ``random`` orders in
-    which the arms take turns."""
+    """The order of the boots, 0 before and 1 after: spelled out in letters, ``random`` orders in
+    which the arms take turns, or ``pairs`` in random order, not all in the same one."""
+    if cell.order == "pairs":
+        for _ in range(_DEALS_OF_PAIRS):
+            first = draw.integers(0, 2, cell.boots[0])
+            while first.min() == first.max():
+                first = draw.integers(0, 2, cell.boots[0])
+            yield np.stack([first, 1 - first], axis=1).ravel()
+        return
     if cell.order != "random":
         yield dealt(cell.order, cell.boots)
         return
@@ -260,6 +288,17 @@ def neighbour(stays: float, size: float) -> Process:
     return process
 
 
+def alternating(size: float) -> Process:
+    """The machine is slower in every second boot."""
+
+    def process(draw: Generator, rows: int, boots: int) -> Array:
+        first = draw.integers(0, 2, size=(rows, 1))
+        result: Array = np.exp(size * ((np.arange(boots) + first) % 2))
+        return result
+
+    return process
+
+
 def product(*processes: Process) -> Process:
     def process(draw: Generator, rows: int, boots: int) -> Array:
         result: Array = np.ones((rows, boots))
@@ -275,6 +314,22 @@ def product(*processes: Process) -> Process:
 
 def cells() -> list[Cell]:
     return [*_figures(), *_time(), *_counts(), *_fell(), *_refused()]
+
+
+def paired_cells() -> Iterator[Cell]:
+    """The processes of all cells in pairs of random order, and what pairs are for."""
+    kinds = {(one.name, one.seconds, one.truth): one for one in cells()}
+    for boots in ((6, 6), (8, 8)):
+        for cell in kinds.values():
+            yield replace(cell, boots=boots, order="pairs")
+        for order in ("pairs", "ABBA"):
+            yield _same("log-normal, 20 %", lognormal(0.2), boots, order)
+        own = lognormal(0.05)
+        for name, process in (
+            ("two modes that alternate", alternating(1.0)),
+            ("unlike by 0.5, 30 %", alike(-0.5, 0.3)),
+        ):
+            yield Cell(name, boots, "pairs", own, own, process)
 
 
 def _same(name: str, process: Process, boots: tuple[int, int] = (5, 5), order: str = "AB") -> Cell:

@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Optional
@@ -19,19 +21,24 @@ from claims_simulator import (
     Cell,
     Judge,
     Judged,
+    by_pairs,
     cells,
     judge,
     logarithms,
     lognormal,
     np,
+    paired_cells,
     quasi_poisson,
     recorded,
     report,
 )
 
-from lowlat.report.stats.power import MOST_BOOTS, POWER, boots_to_find
+from lowlat.report.stats.power import MOST_BOOTS, POWER, boots_to_find, pairs_to_find
 
 CAMPAIGNS = 1000
+
+#: Eight pairs make 4.7 % false claims by design, and there are more than two hundred cells.
+CAMPAIGNS_IN_PAIRS = 4000
 
 #: Every run judges these cells: each shows the purpose of one part of the method.
 QUICK = (
@@ -54,6 +61,34 @@ def test_at_most_6_percent_false_claims_and_94_percent_coverage(
     assert judged is not None and judged.good(cell), judged
 
 
+#: In pairs, the same: six or eight of them.
+QUICK_PAIRS = (
+    *(("log-normal, 20 %", "ABBA"), ("two modes that alternate", "pairs")),
+    *(("unlike by 0.5, 30 %", "pairs"), ("50 % beside 8 %", "pairs")),
+)
+
+
+@pytest.mark.parametrize("name", QUICK_PAIRS)
+def test_the_signs_of_pairs_are_as_sure(name: tuple[str, str]) -> None:
+    for cell in (one for one in paired_cells() if (one.name, one.order) == name):
+        judged = judge(cell, 400, 3, by_pairs)
+        assert judged is not None and judged.good(cell), (cell.boots, judged)
+
+
+def test_as_many_pairs_as_it_asks_for_find_the_change() -> None:
+    """A fall by a fifth, if boots differ by a tenth."""
+    pairs = pairs_to_find(math.log(1.25), 0.1)
+    assert pairs is not None and 6 < pairs < 9
+    own = lognormal(0.1)
+    cell = Cell("", (pairs, pairs), "pairs", lognormal(0.1, 1.25), own, truth=1.25)
+    judged = judge(cell, 400, 1, by_pairs)
+    assert judged is not None and judged.found >= POWER - 0.05
+    fewer = judge(replace(cell, boots=(pairs - 1, pairs - 1)), 400, 1, by_pairs)
+    assert fewer is not None and fewer.found < POWER + 0.05
+    assert pairs_to_find(0.5, 0.0) == 6
+    assert pairs_to_find(0.001, 0.5) is None
+
+
 def test_cells_without_turns_get_no_verdict() -> None:
     assert judge(Cell("", (5, 5), "AAAAABBBBB", lognormal(0.2), lognormal(0.2)), 20, 1) is None
 
@@ -66,6 +101,21 @@ def test_every_cell() -> None:
     if out := os.environ.get("LOWLAT_CLAIMS"):
         Path(out).write_text("\n".join(_document(every, judged)) + "\n")
     assert not bad
+
+
+@pytest.mark.proof
+def test_every_cell_in_pairs() -> None:
+    """Of arms of unlike shape the test claims a difference of their boots, and the ratio of means
+    is not its middle: they are told, and are no bar."""
+    every = list(paired_cells())
+    with ProcessPoolExecutor() as pool:
+        judged = list(pool.map(_in_pairs, range(len(every))))
+    bad = [(cell, one) for cell, one in zip(every, judged) if one and not one.good(cell)]
+    assert not [(cell, one) for cell, one in bad if "beside" not in cell.name]
+
+
+def _in_pairs(number: int) -> Optional[Judged]:
+    return judge(list(paired_cells())[number], CAMPAIGNS_IN_PAIRS, number, by_pairs)
 
 
 def _judged(numbers: Iterable[int], say: Judge = report) -> list[Optional[Judged]]:

@@ -73,6 +73,12 @@ def smallest_p(pairs: int) -> float:
     return 2 / (2**pairs if pairs <= _MOST else RANDOM + 1)
 
 
+def level(pairs: int) -> float:
+    """The largest p up to 5 % that a test of so many pairs can have."""
+    ways = 2**pairs if pairs <= _MOST else RANDOM + 1
+    return 2 * math.floor(ALPHA / 2 * ways) / ways
+
+
 def _flips(pairs: int) -> Array:
     """A row for each flip: 1 for the pairs that it turns round."""
     import numpy as np

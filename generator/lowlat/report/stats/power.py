@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean, variance
 from typing import Optional
 
-from lowlat.report.stats import student
+from lowlat.report.stats import flips, student
 from lowlat.report.stats.permutation import ENOUGH_BOOTS
 from lowlat.report.stats.samples import ALPHA_T
 
@@ -33,4 +33,15 @@ def boots_to_find(before: Sequence[float], after: Sequence[float]) -> Optional[i
         free, error = 2 * boots - 3, max(spread * math.sqrt(2 / boots), size / _CERTAIN) or 1.0
         if student.power(ALPHA_T / 2, free, size / error) >= POWER:
             return boots
+    return None
+
+
+def pairs_to_find(differ: float, spread: float) -> Optional[int]:
+    """The pairs of boots from which a difference of so much in the logarithm is found, if boots of
+    one arm have this standard deviation: by the power of the t test at the level that so many pairs
+    reach. None if it takes more than ``MOST_BOOTS``."""
+    for pairs in range(flips.ENOUGH_PAIRS, MOST_BOOTS + 1):
+        error = max(spread * math.sqrt(2 / pairs), differ / _CERTAIN) or 1.0
+        if student.power(flips.level(pairs) / 2, pairs - 1, differ / error) >= POWER:
+            return pairs
     return None
