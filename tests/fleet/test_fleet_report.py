@@ -11,11 +11,18 @@ from typing import Any, Optional
 
 import pytest
 
-from support import needs
+from support import needs, runs
 from support.cli import Answer, lowlat
-from support.runs import AFTER, BEFORE, arm
+from support.runs import arm
 
 needs.module("scipy", "the extra `report` is not installed")
+
+
+BEFORE = (*runs.BEFORE, 100.4)
+AFTER = (*runs.AFTER, 51.0)
+
+#: Which arm comes first in each pair.
+_DRAWN = (0, 1, 1, 0, 1, 0)
 
 
 class Fleet:
@@ -34,12 +41,14 @@ class Fleet:
         step: int = 2,
         last: int = 1,
     ) -> None:
-        """With ``step`` 2 and ``last`` 1 the two arms take turns."""
+        """With ``step`` 2 and ``last`` 1 the boots are pairs, the order within each drawn."""
         facts = {} if name is None else {"host": {"name": name}}
         known = ((before, 0), (after, last))
         for side, label, (values, first) in zip(self.sides, ("stock", "tuned"), known):
             for n, run in enumerate(arm(label, values, first=first, step=step, **facts)):
                 run["boot_id"] = f"{name}-{label}-{n}"
+                if (step, last) == (2, 1):
+                    run["started"] = f"2026-11-21T{2 * n + (first ^ _DRAWN[n]):02d}:00:00Z"
                 path = self.folder / f"{name}-{label}-{n}.json"
                 path.write_text(json.dumps(run))
                 side.append(str(path))
@@ -70,9 +79,13 @@ def test_hosts_of_unlike_level_make_one_claim(fleet: Fleet) -> None:
     assert found["schema"] == "lowlat.fleet-report/1" and claim["schema"] == "lowlat.report/1"
     (primary,) = claim["endpoints"]
     assert claim["verdict"] == "reduced" and claim["why"].endswith("on 3 hosts")
-    assert claim["boots"] == {"before": 15, "after": 15}
-    # Three hosts of five boots per arm: far below the p that one host can reach.
-    assert primary["p"] < 0.001 and primary["ci95"][0] == primary["ratio_at_least"] > 1.8
+    assert claim["boots"] == {"before": 18, "after": 18}
+    # However many hosts there are, six rounds have no smaller p.
+    assert claim["why"] == "p = 0.031, 6 rounds on 3 hosts"
+    assert (
+        primary["p"] == pytest.approx(2 / 64)
+        and primary["ci95"][0] == primary["ratio_at_least"] > 1.8
+    )
     alone = [host["report"]["endpoints"] for host in found["hosts"]]
     ratios = [next(e["ratio"] for e in one if e["primary"]) for one in alone]
     assert primary["ratio"] == pytest.approx(ratios[0]) and ratios[0] == pytest.approx(ratios[2])
@@ -123,7 +136,36 @@ def test_a_host_that_cannot_be_tested_is_named_and_left_out(fleet: Fleet) -> Non
     }
     assert found["claim"]["why"].endswith("on 2 hosts")
     told = " ".join(fleet.report().out.partition("Not in the claim")[2].split())
-    assert "few: 2 boots each; a test needs 5" in told and "rollout: 5 boots each; no test" in told
+    assert "few: 2 boots each; a test needs 5" in told and "rollout: 6 boots each; no test" in told
+
+
+def test_what_hosts_share_in_a_round_is_one_observation(fleet: Fleet) -> None:
+    """A neighbour of all hosts raises the same boots of all, and comes and goes."""
+    shared = [scaled(BEFORE, 1.0), scaled(BEFORE, 1.0)]
+    busy = ((0, 1, 2, 4), (3,))
+    weather = [
+        [value * (1.5 if n in own else 1) for n, value in enumerate(arm)]
+        for arm, own in zip(shared, busy)
+    ]
+    for name in "abcdefgh":
+        fleet.host(name, *weather)
+    claim = fleet.json()["claim"]
+    assert claim["verdict"] == "no-measurable-change", claim["why"]
+    assert "6 rounds on 8 hosts" in claim["why"]
+
+
+def test_too_few_rounds_and_one_order_for_all_are_described(fleet: Fleet) -> None:
+    for name in "ab":
+        fleet.host(name, BEFORE[:5], AFTER[:5])
+    claim = fleet.json()["claim"]
+    assert (claim["verdict"], claim["endpoints"]) == ("descriptive-only", [])
+    assert claim["why"].startswith("5 rounds on 2 hosts; a claim over hosts takes 6 rounds")
+    fleet.sides = ([], [])
+    for name in "ab":
+        fleet.host(name, last=1, step=3)
+    claim = fleet.json()["claim"]
+    assert claim["verdict"] == "descriptive-only"
+    assert "the same kind of boot came first in every round" in claim["why"]
 
 
 def test_one_host_is_no_fleet(fleet: Fleet) -> None:
@@ -148,10 +190,10 @@ def test_a_row_for_each_host(fleet: Fleet, tmp_path: Path) -> None:
 def test_hosts_of_one_side_are_named_or_refused(fleet: Fleet) -> None:
     fleet.host("a")
     fleet.host("b")
-    del fleet.sides[1][5:]
+    del fleet.sides[1][6:]
     found = fleet.json()
     assert found["missing"] == ["b"] and [host["name"] for host in found["hosts"]] == ["a"]
-    del fleet.sides[0][:5]
+    del fleet.sides[0][:6]
     assert "no host has runs before and after" in fleet.report().refused()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One claim over many hosts; statistically, a host is a block and a boot the unit."""
+"""One claim over many hosts; statistically, a round of boots on all hosts is the unit."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,9 @@ from lowlat.report.build import Report
 from lowlat.report.comparison import compare
 from lowlat.report.pair import Pair
 from lowlat.report.pooling import typical
-from lowlat.report.stats.blocks import infer_within
+from lowlat.report.stats.flips import ENOUGH_PAIRS
+from lowlat.report.stats.pairs import Pairs
+from lowlat.report.stats.rounds import infer_rounds, rounds
 from lowlat.report.verdict import DESCRIPTIVE, TESTED
 
 #: The fewest hosts for a claim; a single host has its own report.
@@ -108,7 +110,7 @@ def _claim(hosts: Sequence[Host]) -> Report:
     if len({one.key for one in primaries}) > 1:
         return replace(frame, why="the primary endpoint is not the same on all hosts")
     tested = [
-        (own.samples(), order)
+        (own.samples(), Pairs.of(order.before, order.after))
         for host in hosts
         if host.claimed
         and (primary := host.report.primary)
@@ -117,7 +119,10 @@ def _claim(hosts: Sequence[Host]) -> Report:
     ]
     if len(tested) < _HOSTS:
         return frame
-    ratio, result = infer_within(tested)
+    pairs = [own for _, own in tested]
+    if why := _untested(pairs):
+        return replace(frame, why=why)
+    ratio, result = infer_rounds(tested)
     primary = replace(
         primaries[0],
         before=typical([one.before for one in primaries]),
@@ -128,6 +133,22 @@ def _claim(hosts: Sequence[Host]) -> Report:
         p=result.p,
         counts=None,
     )
-    concluded = verdict.of(primary, boots)
-    why = f"{concluded.why} on {len(tested)} hosts"
-    return replace(frame, verdict=concluded.word, why=why, endpoints=(primary,))
+    concluded = verdict.of(primary, f"{rounds(pairs)} rounds on {len(tested)} hosts")
+    return replace(frame, verdict=concluded.word, why=concluded.why, endpoints=(primary,))
+
+
+def _untested(hosts: Sequence[Pairs]) -> str:
+    """The reason why these hosts make no claim, "" if they do. What they share in a round looks
+    like an effect where the same arm always comes first."""
+    over = f"{rounds(hosts)} rounds on {len(hosts)} hosts"
+    if rounds(hosts) < ENOUGH_PAIRS:
+        return (
+            f"{over}; a claim over hosts takes {ENOUGH_PAIRS} rounds, each with a pair of boots of "
+            "both kinds on every host"
+        )
+    if any(own.alike for own in hosts):
+        return (
+            f"{over}; no test is made: on some hosts the same kind of boot came first in every "
+            "round; draw the order of each round"
+        )
+    return ""

@@ -135,7 +135,8 @@ def _concluded(pair: Pair) -> tuple[Verdict, tuple[ComparedFigure, ...]]:
     if without or primary.p is None:
         why = without or f"{primary.name} is not known in every boot"
         return Verdict(DESCRIPTIVE, why), figures
-    return verdict.of(primary, (len(pair.before.boots), len(pair.after.boots))), figures
+    boots = len(pair.before.boots), len(pair.after.boots)
+    return verdict.of(primary, verdict.boot_words(boots)), figures
 
 
 def _seconds(arm: Arm, cpus: CpuSet) -> float:

@@ -114,7 +114,7 @@ def _untested(report: Report, arms: int) -> Report:
 def _with(report: Report, p: float, arms: int) -> Report:
     endpoints = tuple(replace(e, p=p) if e.primary else e for e in report.endpoints)
     (tested,) = (endpoint for endpoint in endpoints if endpoint.primary)
-    concluded = verdict.of(tested, report.boots)
+    concluded = verdict.of(tested, verdict.boot_words(report.boots))
     why = f"{concluded.why}; p is adjusted for {arms} arms"
     if concluded.word != report.verdict:
         why = f"{why}: alone this would be a finding, among so many arms it is not"

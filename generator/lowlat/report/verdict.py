@@ -66,10 +66,10 @@ def _out_of_turn(before: Arm, after: Arm) -> Optional[str]:
     )
 
 
-def of(primary: ComparedFigure, boots: tuple[int, int]) -> Verdict:
-    """The verdict of a primary endpoint that was tested."""
+def of(primary: ComparedFigure, over: str) -> Verdict:
+    """The verdict of a primary endpoint that was tested ``over`` boots, or what else, in words."""
     p = primary.p if primary.p is not None else 1.0
-    basis = f"p = {p:.2g}, {boot_words(boots)}"
+    basis = f"p = {p:.2g}, {over}"
     if primary.changed:
         return Verdict(REDUCED if primary.after < primary.before else INCREASED, basis)
     if p <= ALPHA:
