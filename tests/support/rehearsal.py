@@ -53,7 +53,12 @@ class RehearsalBench:
     def start(self, *words: str, **more: str) -> subprocess.Popen[str]:
         verb = _VERB.format(runner=str(self.runner), forked=self.forked, tests=_TESTS)
         argv = [sys.executable, "-c", verb, "rehearse", *words]
-        environment = {**os.environ, stand_in_guest.NOTES: str(self.notes), **more}
+        environment = {
+            **os.environ,
+            "COLUMNS": "200",  # rows of tables are not wrapped
+            stand_in_guest.NOTES: str(self.notes),
+            **more,
+        }
         return subprocess.Popen(
             argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
