@@ -4,7 +4,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Optional
+from typing import Callable, Optional
 
 from lowlat.base.terminal import bold, columns, filled, item, plain
 from lowlat.host import tuned
@@ -12,6 +12,7 @@ from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.runtime.kthreads import SCHEME
+from lowlat.verify.boot import is_stock
 from lowlat.verify.finding import Finding, Standing
 
 #: States by section.
@@ -24,6 +25,11 @@ _SECTIONS = (
     ("In effect", (Standing.EFFECTIVE,)),
 )
 
+_STOCK = (
+    "This boot has none of the plan's boot parameters. 'lowlat-gen status' tells how to boot into "
+    "the plan: verify there."
+)
+
 #: The longest name that gets its text on the same line.
 _NAME = 30
 
@@ -31,15 +37,20 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def describe(plan: Plan, rows: Sequence[Finding], root: Root) -> Iterator[str]:
-    """The rows in words, findings first; the last line counts them."""
+    """The rows in words, findings first; the last line counts them. In a stock boot, which explains
+    most of them, each setting has one line."""
     yield bold(f"Plan {plan.id}: profile {plan.profile}, planned against effective")
+    stock = bool(plan.parameters) and is_stock(plan, root.read("/proc/cmdline") or plan.marker)
+    if stock:
+        yield from filled(_STOCK)
     for title, states in _SECTIONS:
         group = [row for row in rows if row.state in states]
         if group:
             yield from ("", bold(title))
-        yield from _briefly(group) if states == (Standing.EFFECTIVE,) else _in_full(group)
+        brief = stock or states == (Standing.EFFECTIVE,)
+        yield from _briefly(group, _lacking if stock else _evidence) if brief else _in_full(group)
     advice = tuned.advice(root) if any(map(_left_undone, rows)) else ""
-    yield from (["", advice] if advice else [])
+    yield from (["", *filled(advice)] if advice else [])
     yield ""
     counts = Counter(row.state.value for row in rows)
     told = ", ".join(f"{n} {state}" for state, n in counts.items())
@@ -57,13 +68,24 @@ def _in_full(rows: Iterable[Finding]) -> Iterator[str]:
         yield from item(first, f"{text}{likewise}")
 
 
-def _briefly(rows: Iterable[Finding]) -> Iterator[str]:
+def _evidence(row: Finding) -> str:
+    return row.evidence
+
+
+def _lacking(row: Finding) -> str:
+    """The evidence in a stock boot: of what is not as planned, both values."""
+    if not row.state.bad:
+        return row.evidence
+    return f"planned {row.planned}" + (f", is {row.effective}" if row.effective else "")
+
+
+def _briefly(rows: Iterable[Finding], told: Callable[[Finding], str]) -> Iterator[str]:
     """A line for rows that differ in numbers only."""
     groups = list(_alike(rows))
     width = max((len(group[0].name) for group in groups if len(group[0].name) <= _NAME), default=0)
     for group in groups:
         name = plain(group[0].name)
-        text = _together(group, [row.evidence for row in group])
+        text = _together(group, [*map(told, group)])
         yield f"  {name:{width}}  {_cut(text, columns() - 4 - max(len(name), width))}".rstrip()
 
 

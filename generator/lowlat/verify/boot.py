@@ -12,7 +12,7 @@ from lowlat.kernel.booting import End, Fate
 from lowlat.kernel.line import Word
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.plan import PlannedParameter
+from lowlat.model.plan import Plan, PlannedParameter
 from lowlat.verify import ticks
 from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.diff import CMDLINE, unplanned
@@ -20,6 +20,13 @@ from lowlat.verify.effects import Effects
 from lowlat.verify.finding import Finding, Judged, Standing
 from lowlat.verify.readings import Readings
 from lowlat.verify.ticks import TickCounts
+
+
+def is_stock(plan: Plan, line: str) -> bool:
+    """Whether a boot line has nothing of the plan's: neither its marker nor one of its names."""
+    words = cmdline.parse(line)
+    planned = {parameter.name for parameter in plan.parameters}
+    return plan.marker not in words and not planned & {cmdline.name_of(word) for word in words}
 
 
 class BootFindings:
@@ -98,12 +105,9 @@ class BootFindings:
     def _missing(self, given: list[str]) -> str:
         if given:
             return f"/proc/cmdline has it with the value {given[-1] or '(none)'}"
-        words = cmdline.parse(self._line or "")
-        names = {cmdline.name_of(word) for word in words}
-        planned = {parameter.name for parameter in self._plan.parameters}
-        if self._plan.marker in words or names & planned:
-            return "/proc/cmdline does not have it"
-        return f"the boot parameters are missing: this boot does not carry {self._plan.marker}"
+        if is_stock(self._plan, self._line or ""):
+            return f"the boot parameters are missing: this boot does not carry {self._plan.marker}"
+        return "/proc/cmdline does not have it"
 
     def _by_clock(self, judged: Judged) -> Judged:
         """A clock that becomes unstable keeps every tick running, unless CPUs were seen without a
