@@ -27,7 +27,7 @@ _shtab_lowlat_gen_boot_option_strings=(-h --help --default --root)
 _shtab_lowlat_gen_runtime_option_strings=(-h --help --plan --profile --dry-run --root --json)
 _shtab_lowlat_gen_tune_option_strings=(-h --help --root --dry-run --profile --isolate --housekeeping --housekeeping-cores --housekeeping-per --isolate-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --policy --load --work --throughput --causes --no-causes --boots --duration --warmup --throughput-margin --reboot --kexec --accept-pending --status --resume --abort --ended --json)
 _shtab_lowlat_gen_verify_option_strings=(-h --help --plan --duration --strict --root --json)
-_shtab_lowlat_gen_watch_option_strings=(-h --help --interval --restore --once --plan --root --json)
+_shtab_lowlat_gen_watch_option_strings=(-h --help --interval --restore --once --metrics --plan --root --json)
 _shtab_lowlat_gen_top_option_strings=(-h --help --cpus --threshold --duration --once --lines --json)
 _shtab_lowlat_gen_option_strings=(-h --help --version)
 
@@ -132,6 +132,7 @@ _shtab_lowlat_gen_tune___work_COMPGEN=_lowlat_works
 _shtab_lowlat_gen_tune___throughput_COMPGEN=_lowlat_runs
 _shtab_lowlat_gen_verify___plan_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_verify___root_COMPGEN=_lowlat_file
+_shtab_lowlat_gen_watch___metrics_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_watch___plan_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_watch___root_COMPGEN=_lowlat_file
 

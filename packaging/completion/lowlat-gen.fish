@@ -112,7 +112,7 @@ function _shtab_lowlat_gen_using
 end
 
 set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
-set -g _shtab_lowlat_gen_opts_with_value --against --arm --as --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --memory --openshift --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --work
+set -g _shtab_lowlat_gen_opts_with_value --against --arm --as --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --memory --metrics --openshift --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --work
 
 complete -c lowlat-gen -e
 complete -c lowlat-gen -f
@@ -403,6 +403,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -s h -l help -d 'show 
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l interval -x -d 'time between two checks (60s)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l restore -d 'restore settings that another program has undone'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l once -d 'check once, and exit with 1 on a finding'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l metrics -xka "(_lowlat_file)" -d 'after each check, write FILE.prom for the textfile collector of node_exporter'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l plan -xka "(_lowlat_file)" -d 'default: the plan of '"'"'lowlat-gen runtime start'"'"''
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l root -xka "(_lowlat_file)" -d 'read a captured machine (folder or archive), not this one'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l json -d 'one JSON document a line: verify'"'"'s row of a setting that changed'

@@ -8,6 +8,7 @@ import configparser
 import csv
 import html
 import io
+import re
 import subprocess
 from typing import Callable, Optional, TypeVar
 
@@ -48,6 +49,15 @@ def test_tuneds_configuration(text: str) -> None:
     parser.read_file(io.StringIO(f"[main]\nsummary={value}\n[after]\n", newline=None))
     assert parser.get("main", "summary", raw=True) == text
     assert parser.sections() == ["main", "after"] and "${" not in text
+
+
+@given(TEXT)
+def test_prometheus_label(text: str) -> None:
+    """As readTokenAsLabelValue() in prometheus/common, expfmt/text_parse.go."""
+    value = encode.prometheus(text)
+    assert re.fullmatch(r'(?:[^"\\\n]|\\[\\"n])*', value)
+    read = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
+    assert re.sub(r'\\[\\"n]', lambda match: read[match[0]], value) == text
 
 
 @given(TEXT)

@@ -66,6 +66,11 @@ def yaml(value: object) -> str:
     return json.dumps(value if isinstance(value, (bool, int, str)) else str(value))
 
 
+def prometheus(text: str) -> str:
+    """The value of a label in Prometheus' text form (prometheus.io, exposition formats)."""
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
 def markup(text: str) -> str:
     """Text in HTML and SVG: one line, without control characters."""
     return html.escape(plain(text))

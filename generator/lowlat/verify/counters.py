@@ -173,6 +173,11 @@ def _measure(root: Root, cpus: CpuSet, seconds: float) -> str:
     return f"{head}\nbefore\n{before}\nafter\n{after}\n"
 
 
+def now(root: Root, cpus: CpuSet) -> Reading:
+    """The counts of this moment, and the tasks that may run on these CPUs."""
+    return _reading(_read_now(root, cpus))
+
+
 def _read_now(root: Root, cpus: CpuSet) -> str:
     counts, softirqs = root.read(_INTERRUPTS), root.read("/proc/softirqs")
     return f"{counts}\n{_SOFTIRQS}\n{softirqs}\n{_TASKS}\n{tasks.listing(root, cpus)}"

@@ -64,15 +64,19 @@ class UnexpectedTasks:
     seen: Sequence[TaskSeen] = field(default=())
 
     def rows(self) -> Iterator[Finding]:
-        candidates = list(self._candidates())
-        here = sorted(filter(self._is_there, candidates), key=lambda one: -one.ran_ns)
+        here = self.here()
         yield from map(self._row, here[:_MOST])
         if here[_MOST:]:
             yield self._all(here[_MOST:], "are there")
         kernel = of_setting(self.settings, "kthread.affinity")
-        may = [s for s in candidates if self._may_come(s) and not (s.task.kernel and kernel)]
+        candidates = filter(self._may_come, self._candidates())
+        may = [one for one in candidates if not (one.task.kernel and kernel)]
         if may:
             yield replace(self._all(may, "may run there"), state=Standing.UNVERIFIABLE)
+
+    def here(self) -> list[UnexpectedTask]:
+        """Those on the isolated CPUs, a process or a kernel thread each; the busiest first."""
+        return sorted(filter(self._is_there, self._candidates()), key=lambda one: -one.ran_ns)
 
     def _candidates(self) -> Iterator[UnexpectedTask]:
         """One per process and per kernel thread, except user tasks that may run on isolated CPUs

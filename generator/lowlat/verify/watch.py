@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The run-time settings over time: their changes, who made them and, on request, their restoration.
 
-It reads only what verify reads of the running kernel: no counters, no MSR, nothing that would
-interrupt an isolated CPU.
+It reads only what verify reads of the running kernel: no MSR, no firmware variable, nothing that
+would interrupt an isolated CPU.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,19 +43,27 @@ class News:
 
 
 class Watch:
-    """Compares again and again; each look() yields the changes since the last one."""
+    """Compares again and again; each look() yields the changes since the last one. ``plan`` is that
+    of the last look, None if no run-time settings are in use; ``problem`` is why it could not check
+    or restore them, or ""."""
 
     def __init__(self, root: Root, plan: Optional[Plan] = None, *, restore: bool = False) -> None:
         self._root = root
         self._named = plan
         self._restore = restore
         self._rows: _Rows = {}
-        self._problem = ""
+        self.plan: Optional[Plan] = None
+        self.problem = ""
 
     @property
     def bad(self) -> bool:
         """Whether a setting was not as planned at the last look."""
-        return bool(self._problem) or any(row.state.bad for row in self._rows.values())
+        return bool(self.problem) or any(row.state.bad for row in self.rows)
+
+    @property
+    def rows(self) -> tuple[Finding, ...]:
+        """verify's rows of the run-time settings at the last look."""
+        return tuple(self._rows.values())
 
     def look(self) -> Iterator[News]:
         """Look once; no run-time settings start or stop meanwhile if it restores. Raises Refused if
@@ -68,10 +76,11 @@ class Watch:
         plan = self._named or store.in_use(self._root)
         # Settings that were stopped on purpose are not undone, and must not be restored.
         if plan is None or not settings.read_journal(self._root).done:
-            self._rows = {}
+            self._rows, self.plan = {}, None
             why = "no run-time settings are in use: 'lowlat-gen runtime start' sets them"
             yield from self._trouble(why)
             return
+        self.plan = plan
         if self._root.live:
             process.keep_off(plan.isolated)
         rows = self._read(plan)
@@ -110,6 +119,6 @@ class Watch:
         return ""
 
     def _trouble(self, text: str) -> Iterator[News]:
-        if text and text != self._problem:
+        if text and text != self.problem:
             yield News(text)
-        self._problem = text
+        self.problem = text
