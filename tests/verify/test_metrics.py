@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``watch --metrics``: the file that it writes."""
+"""``watch --metrics``: the file that it writes, and the alerts and the dashboard on it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ from support.cli import lowlat
 from support.machines import write_tree
 from support.waits import GUARD_S
 
+ROOT = Path(__file__).parents[2]
+RULES = ROOT / "packaging/metrics/lowlat.rules.yml"
+DASHBOARD = ROOT / "packaging/metrics/lowlat.dashboard.json"
+PAGE = ROOT / "packaging/doc/fleet.md"
 IRQ = "proc/irq/24/smp_affinity"
 
 COUNTS = """           CPU0       CPU1       CPU2       CPU3
@@ -126,6 +130,24 @@ def test_a_boot_without_settings_still_counts(host: Path, tmp_path: Path) -> Non
     assert not any("plan_info" in key or "unexpected" in key for key in found)
 
 
+def expressions() -> list[str]:
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    return [target["expr"] for panel in panels for target in panel["targets"]]
+
+
+def test_alerts_dashboard_and_page_know_the_metrics(undone: Path, tmp_path: Path) -> None:
+    text = written(undone, tmp_path / "lowlat.prom", 1)
+    names = set(re.findall(r"^# TYPE (\w+) ", text, re.M))
+    asked = "\n".join([RULES.read_text(), *expressions()])
+    assert set(re.findall(r"\blowlat_\w+", asked)) <= names
+    assert set(re.findall(r"^\| `(lowlat_\w+)", PAGE.read_text(), re.M)) == names
+    # What is compared in an expression is a label, with a value that there can be.
+    labels = set(re.findall(r'[{,](\w+)="', text)) | {"instance"}
+    assert set(re.findall(r'(\w+)(?:=|!=|=~)"', asked)) <= labels
+    ids = [panel["id"] for panel in json.loads(DASHBOARD.read_text())["panels"]]
+    assert len(ids) == len(set(ids))
+
+
 # ---------------------------------------------------------------------- promtool
 
 
@@ -143,3 +165,17 @@ def test_promtool_reads_the_metrics(undone: Path, tmp_path: Path) -> None:
     write_tree(undone, {**hostile, "proc/8/comm": "irqbalance\n"})
     text = written(undone, tmp_path / "lowlat.prom", 1)
     assert promtool("check", "metrics", stdin=text) == ""
+
+
+@pytest.mark.proof
+def test_promtool_tries_the_alerts_and_the_dashboard(tmp_path: Path) -> None:
+    for file in (RULES, Path(__file__).with_name("alerts.yml")):
+        (tmp_path / file.name).write_text(file.read_text())
+    assert "3 rules found" in promtool("check", "rules", RULES)
+    assert "SUCCESS" in promtool("test", "rules", tmp_path / "alerts.yml")
+    asked = [text.replace("$__rate_interval", "5m") for text in expressions()]
+    rules = [{"record": f"lowlat:panel{number}", "expr": expr} for number, expr in enumerate(asked)]
+    (tmp_path / "panels.yml").write_text(
+        json.dumps({"groups": [{"name": "panels", "rules": rules}]})
+    )
+    assert f"{len(asked)} rules found" in promtool("check", "rules", tmp_path / "panels.yml")
