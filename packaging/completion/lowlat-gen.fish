@@ -112,7 +112,7 @@ function _shtab_lowlat_gen_using
 end
 
 set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
-set -g _shtab_lowlat_gen_opts_with_value --against --arm --as --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --memory --metrics --openshift --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --work
+set -g _shtab_lowlat_gen_opts_with_value --against --arm --as --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --memory --metrics --openshift --out --ovs-dpdk --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --shared --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --work
 
 complete -c lowlat-gen -e
 complete -c lowlat-gen -f
@@ -192,6 +192,9 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l out -xka "(_lowlat_dir)" -d 'folder for the files'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l format -xka "performance-profile kubelet ignition bootc" -d 'write the form of another system, and print what that form cannot carry; for Kubernetes the system keeps at least four CPUs, unless you choose the CPUs or a plan is applied'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l openshift -x -d 'the OpenShift that a PerformanceProfile is for; default: all from 4.11 on'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l ovs-dpdk -x -d 'the set of CPUs, named with --isolate, that a PerformanceProfile gives to OVS-DPDK'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l shared -x -d 'housekeeping CPUs that pods with exclusive CPUs share in a PerformanceProfile'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l plan -xka "(_lowlat_file)" -d 'render this plan, in its JSON form'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l root -xka "(_lowlat_file)" -d 'read a captured machine (folder or archive), not this one'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l profile -xka "(_lowlat_profile)" -d 'profile to plan with; without options of a plan: the applied one, else lowlat'

@@ -14,7 +14,12 @@ from urllib.parse import unquote
 
 import pytest
 
+from lowlat.host.archive import open_root
+from lowlat.kernel.effect import Effect
+from lowlat.kernel.effect import read as read_effect
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Machine
+from lowlat.probe import probe
 from support import needs
 from support.cli import Answer, lowlat
 from support.machines import machine, write_tree
@@ -23,6 +28,7 @@ from support.waits import GUARD_S
 DATA = Path(__file__).parents[1] / "data"
 FORMATS = ("performance-profile", "kubelet", "ignition", "bootc")
 CONFIG = "CONFIG_HUGETLBFS=y\nCONFIG_CPU_ISOLATION=y\nCONFIG_NO_HZ_FULL=y\nCONFIG_RCU_NOCB_CPU=y\n"
+CONFIG += "CONFIG_X86_MCE=y\n"
 
 
 @pytest.fixture
@@ -110,7 +116,78 @@ def test_a_performance_profile_is_the_plan(host: Path) -> None:
     assert "nohz_full" in words
     assert [word.partition("=")[0] for word in spec["additionalKernelArgs"]] == words
     assert spec["cpu"]["balanceIsolated"] is False and "load balancing" in answer.out
+    assert spec["numa"] == {"topologyPolicy": "single-numa-node"}
     assert "mce=off" not in answer.out
+
+
+#: Options of a profile, and the releases of the operator that it shall be right for.
+RELEASES: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
+    ((), ("4.11", "4.15", "4.18", "4.22", "4.23", "5.1")),
+    (("--openshift", "4.11", "--profile", "lowlat-poll"), ("4.11",)),
+    (("--openshift", "4.18"), ("4.18",)),
+    (("--openshift", "4.18", "--enable", "hugepages=1G:1@0"), ("4.18",)),
+    (("--openshift", "4.23", "--disable", "isolcpus"), ("4.23",)),
+    (("--openshift", "4.23", "--isolate", "a=4-9,v=10-15", "--ovs-dpdk", "v"), ("4.23",)),
+    (("--openshift", "4.16", "--isolate", "4-15", "--shared", "2-3"), ("4.16", "4.22")),
+]
+
+
+@pytest.mark.parametrize("release", ["6.12.107-test", "5.14.0-427.rt.el9.x86_64"])
+def test_the_operators_line_is_the_plans_or_the_gap_is_told(tmp_path: Path, release: str) -> None:
+    """By the effect on the kernel, for each release."""
+    files = machine(cpus=16, threads=2, config=CONFIG, release=release)
+    host = write_tree(tmp_path / "host", files)
+    here = probe(open_root(str(host)))
+    for options, releases in RELEASES[: 3 if "rt" in release else None]:
+        profile, answer = performance_profile(host, *options)
+        assert schema_errors(profile) == [] and webhook_errors(profile) == []
+        told = re.search(r"adds to the plan's boot line: (.*?) - ", " ".join(answer.out.split()))
+        added = told[1].split() if told else []
+        cpu = profile["spec"]["cpu"]
+        isolated = ",".join(filter(None, (cpu["isolated"], cpu.get("ovsDpdk"))))
+        ours = plan_of(host, *planned(options), "--isolate", isolated)["cmdline"]["text"].split()
+        for version in releases:
+            words = operators_words(host, version)
+            assert "--openshift" not in options or set(added) <= set(words) - set(ours)
+            rest = [word for word in words if word not in added]
+            assert effect(here, rest) == effect(here, ours), (options, version)
+            assert added or effect(here, words) == effect(here, ours)
+            names = [word.partition("=")[0] for word in words]
+            twice = {name for name in names if names.count(name) > 1}
+            assert "--openshift" not in options or twice <= {"tsc", "irqaffinity"}
+
+
+def planned(options: tuple[str, ...]) -> list[str]:
+    """Those that are plan's too, without the choice of the CPUs."""
+    pairs = zip(options[::2], options[1::2])
+    kept = ("--profile", "--enable", "--disable")
+    return [word for pair in pairs if pair[0] in kept for word in pair]
+
+
+def operators_words(host: Path, version: str) -> list[str]:
+    """The line of a release's operator around the profile that was written last, without the words
+    that TuneD alone reads."""
+    path = host.parent / "performance-profile/performance-profile.yaml"
+    answer = lowlat("lint", "--root", host, path, "--openshift", version, "--json")
+    words = [word["word"] for word in answer.json()["words"]]
+    return [word for word in words if not word.startswith("tuned.")]
+
+
+def effect(here: Machine, words: list[str]) -> Effect:
+    return read_effect(" ".join(words), here.kernel, here)
+
+
+def test_openvswitch_and_pods_that_share_get_their_cpus(host: Path) -> None:
+    profile, _ = performance_profile(host, *RELEASES[5][0])
+    kept = {"isolated": "4-9", "reserved": "0-3", "ovsDpdk": "10-15", "balanceIsolated": False}
+    assert profile["spec"]["cpu"] == kept
+    # The kubelet keeps pods off the CPUs of OVS-DPDK only if it reserves strictly.
+    told = json.loads(profile["metadata"]["annotations"]["kubeletconfig.experimental"])
+    assert told == {"cpuManagerPolicyOptions": {"strict-cpu-reservation": "true"}}
+    profile, _ = performance_profile(host, *RELEASES[6][0])
+    assert profile["spec"]["cpu"]["reserved"] == "0-1"
+    assert profile["spec"]["cpu"]["shared"] == "2-3"
+    assert profile["spec"]["workloadHints"] == {"realTime": False, "mixedCpus": True}
 
 
 def test_a_profile_balances_where_the_line_does(host: Path) -> None:

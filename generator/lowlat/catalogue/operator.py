@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The words that OpenShift's Node Tuning Operator writes for a PerformanceProfile, by release.
-operator.ini has them."""
+"""What OpenShift's Node Tuning Operator sets for a PerformanceProfile, by release. operator.ini has
+it."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -16,6 +16,7 @@ Version = tuple[int, int]
 @dataclass(frozen=True)
 class _Row:
     words: tuple[str, ...]
+    settings: tuple[str, ...]
     conditions: tuple[str, ...]
     since: Version
     until: Version
@@ -36,15 +37,19 @@ def read_version(text: str) -> Version:
         raise Refused(f"'{text[:40]}' is no version of OpenShift", hint="such as 4.18")
     version = (int(found[1]), int(found[2]))
     if version < _OLDEST:
-        hint = "lint the node's own line, /proc/cmdline"
+        hint = "give a later one, or lint the node's own line, /proc/cmdline"
         raise Refused(f"OpenShift {text[:40]}: lowlat knows the words from 4.11 on", hint=hint)
     return version
 
 
+def text(version: Version) -> str:
+    return ".".join(map(str, version))
+
+
 def _row(keys: dict[str, str]) -> _Row:
     since, until = (read_version(keys[key]) if key in keys else None for key in ("since", "until"))
-    conditions = tuple(keys.get("if", "").split())
-    return _Row(tuple(keys["words"].split()), conditions, since or _OLDEST, until or _END)
+    words, settings, given = (tuple(keys.get(k, "").split()) for k in ("words", "settings", "if"))
+    return _Row(words, settings, given, since or _OLDEST, until or _END)
 
 
 _ROWS = tuple(
@@ -53,11 +58,11 @@ _ROWS = tuple(
     if name != "DEFAULT"
 )
 
-#: The releases whose words differ from those of the release before.
-_TURNS = sorted({row.since for row in _ROWS} | {row.until for row in _ROWS} - {_END})
+#: The releases that differ from the release before.
+TURNS = sorted({row.since for row in _ROWS} | {row.until for row in _ROWS} - {_END})
 
 #: The newest release that was read.
-NEWEST = _TURNS[-1]
+NEWEST = TURNS[-1]
 
 
 def words(version: Version, given: Collection[str]) -> Iterator[str]:
@@ -67,7 +72,6 @@ def words(version: Version, given: Collection[str]) -> Iterator[str]:
     yield from dict.fromkeys(found)
 
 
-def always(given: Collection[str]) -> frozenset[str]:
-    """The names of the words that every release writes where these conditions hold."""
-    names = ({word.partition("=")[0] for word in words(turn, given)} for turn in _TURNS)
-    return frozenset.intersection(*map(frozenset, names))
+def settings(version: Version, given: Collection[str]) -> frozenset[str]:
+    """The names of the run-time settings of a release where these conditions hold."""
+    return frozenset(name for row in _ROWS if row.holds(version, given) for name in row.settings)

@@ -17,6 +17,7 @@ from typing import Optional
 from lowlat.base import resources
 from lowlat.host.daemons import read_managers
 from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
 
 #: The host's own profile, which render writes.
 LOCAL = "lowlat-local"
@@ -115,6 +116,12 @@ def parse(text: Optional[str]) -> Optional[Mapping[str, Mapping[str, str]]]:
     except configparser.Error:
         return None
     return MappingProxyType({name: dict(parser[name]) for name in parser.sections()})
+
+
+def hex_mask(cpus: CpuSet) -> str:
+    """The mask with the zeros of TuneD's."""
+    first, comma, rest = cpus.mask().partition(",")
+    return f"{first:0>8}{comma}{rest}"
 
 
 def _main(root: Root) -> Mapping[str, str]:

@@ -45,7 +45,8 @@ class ClusterNode:
             gone = [word.text for word in words if word.normal not in there]
             if gone:
                 name = _at(profile, "metadata", "name")
-                yield f"PerformanceProfile {name} of {_text(version)} asks for {' '.join(gone)}"
+                release = operator.text(version)
+                yield f"PerformanceProfile {name} of {release} asks for {' '.join(gone)}"
 
 
 @dataclass(frozen=True)
@@ -109,10 +110,6 @@ def _version(tops: list[Path]) -> Optional[Version]:
         if text:
             return operator.read_version(str(text))
     return None
-
-
-def _text(version: Version) -> str:
-    return ".".join(map(str, version))
 
 
 def _objects(tops: list[Path], kind: str, name: str = "*.yaml") -> Iterator[Mapping[str, Any]]:

@@ -12,6 +12,7 @@ from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
 from lowlat.host import tuned
 from lowlat.host.root import Root
+from lowlat.host.tuned import hex_mask
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
 
@@ -146,12 +147,6 @@ def _literal(text: str) -> str:
 
 def _listed(cpus: CpuSet) -> str:
     return ",".join(map(str, cpus))
-
-
-def hex_mask(cpus: CpuSet) -> str:
-    """The mask with the zeros of TuneD's."""
-    first, comma, rest = cpus.mask().partition(",")
-    return f"{first:0>8}{comma}{rest}"
 
 
 def _cpus(given: list[str]) -> CpuSet:

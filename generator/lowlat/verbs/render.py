@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``render``: write the files of a plan below a folder, or the plan in another system's format."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 from lowlat.base.arguments import option
+from lowlat.base.errors import Refused
 from lowlat.base.terminal import section
+from lowlat.catalogue import operator
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Processor
 from lowlat.model.plan import Plan
 from lowlat.plan import store
+from lowlat.plan.cpu_request import parse_cpus
+from lowlat.probe import probe
 from lowlat.render import exports, files
 from lowlat.render.exports import FORMATS, KUBERNETES
+from lowlat.render.performance_profile import Pool
 from lowlat.verbs import chosen_plan, options
 from lowlat.verbs.options import PlanChoice
 
@@ -25,6 +32,15 @@ class RenderArguments:
         "the system keeps at least four CPUs, unless you choose the CPUs or a plan is applied",
         choices=tuple(FORMATS),
     )
+    openshift: Optional[str] = option(
+        "VERSION", "the OpenShift that a PerformanceProfile is for; default: all from 4.11 on"
+    )
+    ovs_dpdk: Optional[str] = option(
+        "NAME", "the set of CPUs, named with --isolate, that a PerformanceProfile gives to OVS-DPDK"
+    )
+    shared: Optional[str] = option(
+        "LIST", "housekeeping CPUs that pods with exclusive CPUs share in a PerformanceProfile"
+    )
     plan: Optional[str] = option("FILE", "render this plan, in its JSON form")
     root: str = options.root()
     fresh: PlanChoice = PlanChoice()
@@ -32,9 +48,14 @@ class RenderArguments:
 
 def main(args: RenderArguments) -> int:
     root = open_root(args.root)
+    if args.format != "performance-profile" and (args.openshift or args.ovs_dpdk or args.shared):
+        why = "--openshift, --ovs-dpdk and --shared are for a PerformanceProfile"
+        raise Refused(why, hint="give --format performance-profile too")
     plan = _plan(args, root)
-    alone = () if args.format else files.render(plan, root)
-    rendered, gaps = exports.export(args.format, plan) if args.format else (alone, ())
+    if args.format:
+        rendered, gaps = exports.export(args.format, plan, _pool(args, plan, root))
+    else:
+        rendered, gaps = files.render(plan, root), ()
     for path in files.write(rendered, args.out):
         print(path)
     title = f"What {args.format} leaves out, and what the other side adds"
@@ -50,3 +71,18 @@ def _plan(args: RenderArguments, root: Root) -> Plan:
     chosen = chosen_plan.make_plan(args.fresh, root, kubelet=args.format in KUBERNETES)
     chosen_plan.note(chosen.other)
     return chosen.plan
+
+
+def _pool(args: RenderArguments, plan: Plan, root: Root) -> Pool:
+    machine = probe(root)
+    release = machine.kernel.release
+    if args.plan and (plan.cpus.online, plan.kernel) != (machine.cpus.online, release):
+        # Of a machine that is not at hand only its CPUs are known.
+        cpus = replace(machine.cpus, online=plan.cpus.online, offline=plan.cpus.offline)
+        machine = replace(machine, cpus=cpus, processor=Processor())
+    return Pool(
+        machine,
+        operator.read_version(args.openshift) if args.openshift else None,
+        plan.cpus_of(args.ovs_dpdk) if args.ovs_dpdk else CpuSet(),
+        parse_cpus(machine, "--shared", args.shared) if args.shared else CpuSet(),
+    )
