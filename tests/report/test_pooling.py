@@ -15,9 +15,11 @@ from typing import Any
 import pytest
 
 from lowlat.report.wording import number, significant
+from lowlat.view.plot.axis import duration, short
 from support.runs import ReportBench, cpu_run, document
 
 LEVELS = {"100ns": 100, "1us": 1_000, "10us": 10_000, "100us": 100_000}
+PERIODS = ("every 4 ms", "the tick, HZ=250", "every 60 s")
 KINDS = ("irq: local_timer", "thread: kworker", "softirq: TIMER", "hardware-or-hypervisor: none")
 
 #: Made-up campaigns in the gate and, as a proof, in all.
@@ -61,6 +63,7 @@ def measured(rng: random.Random, number: int) -> dict[str, Any]:
     rates = {name: sum(gap >= ns for gap in own) / (length / 1e9) for name, ns in LEVELS.items()}
     rows = {row: rng.randint(1, 500) / seconds for row in ("LOC", "RES", "36:virtio1")}
     named = [kind.split(": ") for kind in causes]
+    recurring = rng.sample([(name, kind) for name in PERIODS for kind in KINDS], rng.randint(0, 3))
     shares = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999, "max": 1.0}
     return cpu_run(
         number,
@@ -78,6 +81,22 @@ def measured(rng: random.Random, number: int) -> dict[str, Any]:
             {"class": kind, "cause": name, "events": len(all_), "time_ns": sum(all_)}
             for (kind, name), all_ in zip(named, causes.values())
         ],
+        periods=[
+            {
+                "frequency_hz": 1.0,
+                "name": name,
+                "rate_per_s": rng.uniform(0.1, 300),
+                "power": 20.0,
+                "cause": kind,
+            }
+            for name, kind in recurring
+        ],
+        power={
+            "aperf_mperf": rng.uniform(0.3, 1.4),
+            "smi": rng.choice((0, 0, 1, 7)),
+            "governor": "performance",
+            "idle_us": {"C1": rng.randint(0, length // 5000), "C6": 0},
+        },
         interrupts_per_s={**rows, "total": sum(rows.values())},
         wakeup={
             "interval_ns": 1_000_000,
@@ -139,6 +158,7 @@ def check_figures(runs: list[dict[str, Any]], figures: Figures) -> None:
         interrupts = sum(c["interrupts_per_s"]["total"] * c["runtime_ns"] for c in own)
         rate = interrupts / sum(cpu["runtime_ns"] for cpu in own)
         assert figures["pooled_interrupts_per_s", which] == pytest.approx(rate)
+        check_beside(own, {key: value for key, value in figures.items() if key[1] == which})
         for whole, parts in (
             ("cause_ppm", "cause_ppm@"),
             ("cause_ppm", "osnoise_ppm@"),
@@ -156,16 +176,75 @@ def check_figures(runs: list[dict[str, Any]], figures: Figures) -> None:
         assert noise <= worst * (1 + 1e-9) and worst <= 1e6 * (1 + 1e-9)
 
 
+def check_beside(own: list[dict[str, Any]], figures: Figures) -> None:
+    """The clock, the idle states, SMIs and periods: each weighted by the time of its CPU."""
+    time = sum(cpu["runtime_ns"] for cpu in own)
+    found = {name: value for (name, _), value in figures.items()}
+    clock = sum(cpu["power"]["aperf_mperf"] * cpu["runtime_ns"] for cpu in own)
+    assert found["power@clock_percent"] == pytest.approx(100 * clock / time)
+    idle = sum(cpu["power"]["idle_us"]["C1"] for cpu in own)
+    assert found.get("power@C1_percent", 0.0) == pytest.approx(1e5 * idle / time)
+    smi = sum(cpu["power"]["smi"] for cpu in own)
+    assert found["power@smi_per_s"] == pytest.approx(1e9 * smi / time)
+    assert "power@C6_percent" not in found
+    for name, rate in found.items():
+        if name.startswith("period_per_s@"):
+            gaps = sum(
+                one["rate_per_s"] * cpu["runtime_ns"]
+                for cpu in own
+                for one in cpu["periods"]
+                if name == f"period_per_s@{one['name']}, {one['cause']}"
+            )
+            assert rate == pytest.approx(gaps / time)
+
+
+def section(page: str, begin: str, end: str = "</section>") -> str:
+    shown = page.partition(f'<section aria-label="{begin}"')[2].partition(end)[0]
+    return re.sub(r"<details.*?</details>", "", shown, flags=re.DOTALL)
+
+
+def numbers(cells: list[str]) -> Iterator[str]:
+    for cell in cells:
+        yield from re.findall(r"[0-9][0-9,]*(?:\.[0-9]+)?", cell)
+
+
 def check_page(page: Path, told: Mapping[str, Any]) -> None:
-    """Every number of the figures and of their causes is one of the document's."""
-    begin, end = ('<section aria-label="In figures"', '<section aria-label="Histograms')
-    shown = page.read_text().split(begin)[1].split(end)[0]
-    shown = re.sub(r"<details.*?</details>", "", shown, flags=re.DOTALL)
+    """Every number of the figures, of their causes and periods, and of the costs is one of the
+    document's; so are the gaps and the longest one of each histogram."""
+    text = page.read_text()
+    shown = section(text, "In figures", '<section aria-label="Histograms')
+    shown += section(text, "Periodic sources") + section(text, "What it costs")
     known = set(words(told))
     for row in re.findall(r"<tr>.*?</tr>", shown, flags=re.DOTALL):
-        for cell in re.findall(r"<td[^>]*>(.*?)</td>", row):
-            for found in re.findall(r"[0-9][0-9,]*(?:\.[0-9]+)?", cell):
-                assert found in known, (found, row)
+        for found in numbers(re.findall(r"<td[^>]*>(.*?)</td>", row)):
+            assert found in known, (found, row)
+    drawn = section(text, "Histograms of latency")
+    for cpu in (2, 3):
+        for arm, figures in arms(told):
+            gaps = short(round(3600 * figures["pooled_events_per_s@100ns", cpu]))
+            longest = duration(figures["max_ns", cpu])
+            assert f"{arm} {gaps} gaps an hour, the longest {longest}" in drawn
+
+
+def arms(told: Mapping[str, Any]) -> Iterator[tuple[str, Figures]]:
+    """The figures of each arm, by its name."""
+    if "figures" in told:
+        yield told["label"], {(f["name"], f["cpu"]): f["value"] for f in told["figures"]}
+        return
+    for side, name in told["labels"].items():
+        yield name, {(e["name"], e["cpu"]): e[side] for e in told["endpoints"]}
+
+
+def check_text(text: str, markdown: str, told: Mapping[str, Any]) -> None:
+    """Every number of the tables is one of the document's, and text and Markdown show the same."""
+    known = set(words(told))
+    for row in re.findall(r"(?m)^\| (?!---)(.*) \|$(?!\n\| ---)", markdown):
+        first, *cells = row.split(" | ")
+        # The rows of a CPU by class begin with two names.
+        for found in numbers(cells[1:] if cells[0] in ("one", "two") else cells):
+            assert found in known, (found, row)
+        assert first.replace("\\", "") in text
+        assert all(cell in text for cell in cells), row
 
 
 def words(told: Mapping[str, Any]) -> Iterator[str]:
@@ -200,16 +279,13 @@ def campaign(bench: ReportBench, seed: int) -> None:
         files.append(bench.runs(label, *runs[-1]))
     given = [*files[0], *(["--against", *files[1]] if len(files) > 1 else ())]
     told = json.loads(bench.call(*given, "--json", "--html", page)[1])
-    if len(files) > 1:
-        for place, side in enumerate(("before", "after")):
-            figures = {(e["name"], e["cpu"]): e[side] for e in told["endpoints"]}
-            check_figures(runs[place], figures)
-    else:
-        check_figures(runs[0], {(f["name"], f["cpu"]): f["value"] for f in told["figures"]})
+    for own, (_, figures) in zip(runs, arms(told)):
+        check_figures(own, figures)
     check_page(Path(page), told)
+    check_text(bench.call(*given)[1], bench.call(*given, "--markdown")[1], told)
 
 
-def test_pooled_figures_follow_their_definitions_in_json_and_page(bench: ReportBench) -> None:
+def test_pooled_figures_follow_their_definitions_in_every_form(bench: ReportBench) -> None:
     for seed in range(FEW):
         campaign(bench, seed)
 

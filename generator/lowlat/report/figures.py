@@ -8,7 +8,7 @@ from typing import Callable, Optional
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Cause, CpuRun, Run
 from lowlat.model.tool import ToolResult
-from lowlat.report import steps, work
+from lowlat.report import beside, steps, work
 from lowlat.report.endpoint import (
     INTERRUPTS,
     MAJOR_FAULTS,
@@ -50,10 +50,12 @@ _TRACED = ("HW", "NMI", "IRQ", "softirq", "thread")
 
 
 def sources(runs: Iterable[Run], cpus: CpuSet) -> tuple[Measure, ...]:
-    """A measure for each row of /proc/interrupts and /proc/softirqs that ever counted."""
+    """A measure for each row of /proc/interrupts and /proc/softirqs that ever counted, and for what
+    stands beside the noise."""
     known = [run.cpu(number) for run in runs for number in cpus]
     entries = _sources(INTERRUPTS, known, lambda cpu: cpu.interrupts_per_s)
-    return (*entries, *_sources(SOFTIRQS, known, lambda cpu: cpu.softirqs_per_s))
+    softirqs = _sources(SOFTIRQS, known, lambda cpu: cpu.softirqs_per_s)
+    return (*entries, *softirqs, *beside.measures(known))
 
 
 def causes(runs: Sequence[Run], cpus: CpuSet) -> Iterator[Measure]:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The costs: throughput, power, and the catalogue's cost of each setting."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
-from statistics import fmean
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Callable
 
 from lowlat.catalogue import BY_NAME
 from lowlat.catalogue.entry import Risk
-from lowlat.model.run import PowerReading
+from lowlat.report.beside import CLOCK, FIRMWARE, IDLE, POWER
 from lowlat.report.tables import Table
 from lowlat.report.wording import number
 from lowlat.view.arm import ViewArm
@@ -20,41 +20,37 @@ def stated(names: Iterable[str]) -> Table:
     return Table(("setting", "cost, from the catalogue", "risk"), rows)
 
 
-def power(arms: Sequence[ViewArm]) -> Table:
-    """Power control of the processors, averaged over CPUs and runs: a row for each arm, without the
-    idle states that no CPU entered; empty if unknown."""
-    idle = {n for arm in arms for one in _readings(arm) for n, us in one.idle_us.items() if us}
-    readings = {arm.name: [dict(_known(one, idle)) for one in _readings(arm)] for arm in arms}
-    columns = dict.fromkeys(name for own in readings.values() for one in own for name in one)
+def power(arms: Sequence[ViewArm], of: Callable[[str, str], Mapping[str, float]]) -> Table:
+    """Power control of the processors over all CPUs and runs, a row for each arm: ``of`` gives the
+    figures of an arm's name and a kind. Empty if none is known."""
+    told = {arm.name: of(arm.name, POWER) for arm in arms}
+    columns = sorted({row for own in told.values() for row in own}, key=_place)
     rows = tuple(
-        (name, *(_mean([one[column] for one in own if column in one]) for column in columns))
-        for name, own in readings.items()
+        (name, *(number(own[row]) if row in own else "-" for row in columns))
+        for name, own in told.items()
         if columns
     )
-    return Table(("Power", *columns), rows, _governors(arms))
+    return Table(("Power", *map(_title, columns)), rows, _governors(arms))
 
 
-def _known(one: PowerReading, idle: Container[str]) -> Iterator[tuple[str, float]]:
-    if one.pace is not None:
-        yield "clock, % of the nominal one", 100 * one.pace
-    spent = ((name, us / 1e3) for name, us in one.idle_us.items() if name in idle)
-    yield from ((f"in {name}, ms of a run", ms) for name, ms in spent)
-    if one.smi is not None:
-        yield "interruptions by the firmware (SMI), a run", one.smi
+def _place(row: str) -> tuple[bool, bool, str]:
+    """The clock first, then the idle states."""
+    return row != CLOCK, row == FIRMWARE, row
 
 
-def _readings(arm: ViewArm) -> list[PowerReading]:
-    return [cpu.power for run in arm.runs for cpu in run.cpus if cpu.power]
-
-
-def _mean(values: Sequence[float]) -> str:
-    return number(fmean(values)) if values else "-"
+def _title(row: str) -> str:
+    if row == CLOCK:
+        return "clock, % of the nominal one"
+    if row == FIRMWARE:
+        return "interruptions by the firmware (SMI), /s"
+    return f"in {row[: -len(IDLE)]}, % of the time"
 
 
 def _governors(arms: Sequence[ViewArm]) -> str:
     told: dict[str, list[str]] = {}
     for arm in arms:
-        names = sorted({power.governor for power in _readings(arm)} - {""})
+        read = (cpu.power for run in arm.runs for cpu in run.cpus if cpu.power)
+        names = sorted({power.governor for power in read} - {""})
         if names:
             told.setdefault(" and ".join(names), []).append(arm.name)
     words = (f"{' and '.join(owners)} {names}" for names, owners in told.items())

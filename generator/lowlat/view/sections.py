@@ -4,12 +4,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from statistics import fmean, median
 from typing import Callable
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import PeriodicSource
 from lowlat.report import arm_tables, summary, tables
+from lowlat.report.beside import PERIODS
 from lowlat.report.comparison import Comparison
 from lowlat.report.endpoint import DRAWN, INTERRUPTS
 from lowlat.report.figures import CAUSES
@@ -18,7 +17,6 @@ from lowlat.report.wording import number
 from lowlat.view import costs
 from lowlat.view.arm import ViewArm, common_cpus, drawn, emulated, noisiest, remedies
 from lowlat.view.plot import histogram, machine, parts, run_series, time_series
-from lowlat.view.plot.axis import short
 from lowlat.view.plot.figure import Figure
 
 #: A page shows the histograms of this many CPUs, the worst after.
@@ -70,7 +68,7 @@ def of_comparison(comparison: Comparison, names: Iterable[str]) -> Iterator[Sect
     measured = RunsShown(arms, common_cpus(comparison), worst, rows, timed)
     stated = with_rows([costs.stated(names)])
     lost = [tables.throughput(comparison.reports)] if comparison.reports else []
-    done = (*lost, costs.power(arms)) if timed else ()
+    done = (*lost, costs.power(arms, rows)) if timed else ()
     spent = Section("costs", tables=with_rows(done), words=stated)
     every = (_figures(comparison), *_of_runs(measured), spent)
     return (section for section in every if not section.empty)
@@ -99,7 +97,7 @@ def _of_runs(runs: RunsShown) -> Iterator[Section]:
             about = {"shown": len(runs.shown), "of": len(cpus)}
             yield Section("histograms", histogram.figures(arms, runs.shown), about=about)
         yield _over_time(runs)
-        yield Section("periods", words=with_rows([_periods(arms, cpus)]) if runs.timed else ())
+        yield Section("periods", words=with_rows([_periods(runs)]) if runs.timed else ())
     last = arms[min(1, len(arms) - 1)]
     named = last.name if len(arms) > 2 else ""
     yield Section("machine", machine.figure(last.runs[-1]), about={"arm": named})
@@ -132,44 +130,13 @@ def _sources(runs: RunsShown) -> Section:
     return Section("causes", drawings, about=about)
 
 
-#: The most periods on a page; the runs have all.
-_MOST_PERIODS = 12
-
-
-def _periods(arms: Sequence[ViewArm], cpus: CpuSet) -> Table:
-    """The periodic gaps and their causes: a row each, the strongest first; no rows if none was
-    found."""
-    by_arm = {arm.name: _periodic_sources(arm, cpus) for arm in arms}
-    alike: dict[str, list[PeriodicSource]] = {}
-    for source in (source for sources in by_arm.values() for source in sources):
-        alike.setdefault(source.name, []).append(source)
-    names = sorted(alike, key=lambda name: max(c.power for c in alike[name]), reverse=True)
-    rows = (
-        (
-            f"{short(round(median(source.frequency_hz for source in alike[name]), 3))} Hz",
-            *(name, _cause(alike[name])),
-            *(
-                _told([source for source in by_arm[arm.name] if source.name == name])
-                for arm in arms
-            ),
-        )
-        for name in names[:_MOST_PERIODS]
+def _periods(runs: RunsShown) -> Table:
+    """The periodic gaps by cause, the most frequent first; no rows if none was found."""
+    by_arm = {arm.name: runs.parts(arm.name, PERIODS) for arm in runs.arms}
+    each = by_arm.values()
+    found = {name for own in each for name in own}
+    names = sorted(found, key=lambda name: (-sum(own.get(name, 0.0) for own in each), name))
+    rows = tuple(
+        (name, *(number(own[name]) if name in own else "-" for own in each)) for name in names
     )
-    left = f"and {len(names) - _MOST_PERIODS} weaker ones" if len(names) > _MOST_PERIODS else ""
-    header = ("frequency", "what comes at it", "mostly", *(arm.name for arm in arms))
-    return Table(header, tuple(rows), left)
-
-
-def _periodic_sources(arm: ViewArm, cpus: CpuSet) -> list[PeriodicSource]:
-    known = (run.cpu(place).periods or () for run in arm.runs for place in cpus)
-    return [source for sources in known for source in sources if source.frequency_hz > 0]
-
-
-def _cause(sources: Sequence[PeriodicSource]) -> str:
-    causes = [source.cause for source in sources if source.cause]
-    return max(causes, key=causes.count) if causes else ""
-
-
-def _told(sources: Sequence[PeriodicSource]) -> str:
-    """The mean rate over the CPUs with this period."""
-    return f"{number(fmean(source.rate_per_s for source in sources))}/s" if sources else "-"
+    return Table(("gaps that recur, /s", *by_arm), rows)
