@@ -70,6 +70,8 @@ def test_a_limit_that_is_exceeded_fails_after_the_report(bench: ReportBench) -> 
     with pytest.raises(Unmet, match="at least 1 above rhel-rt-virt, the longest 41.0 us"):
         bench.call(*files, "--limit", "rhel-rt-virt")
     assert "(rhel-rt-virt: https://docs.redhat.com/" in " ".join(bench.printed.out.split())
+    with pytest.raises(Unmet, match="q, gap: 2 above nilrt-nohz, the longest 50.0 us"):
+        bench.call(*files, "--limit", "nilrt-nohz")
     times[1]["max_us"] = 40
     short = bench.runs("q", run("q", 900, second_opinions=cyclictest))
     with pytest.raises(Unmet, match="q, cyclictest: 1.00 of 12 hours observed"):
@@ -82,8 +84,8 @@ def test_a_limit_that_is_exceeded_fails_after_the_report(bench: ReportBench) -> 
         ({"emulated": True}, "20us", "was made in a guest"),
         ({"host": {"hypervisor": "kvm"}}, "20us", "was made in a guest"),
         ({}, "rhel-rt-virt", "the runs have no cyclictest or oslat"),
-        ({}, "20", "not a time with its unit"),
-        ({}, "mine", "not a time"),
+        ({}, "20", "not a time with its unit .such as 20us, or rhel-rt-virt"),
+        ({}, "mine", "not a time with its unit .such as 20us, or rhel-rt-virt"),
     ],
 )
 def test_limits_that_nothing_was_measured_for_are_refused(

@@ -33,12 +33,14 @@ _TIME = re.compile(r"(\d{1,9})(ns|us|ms|s|m|h)", re.ASCII)
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-def seconds(option: str, text: str, span: Optional[Span] = None) -> float:
+def seconds(
+    option: str, text: str, span: Optional[Span] = None, such_as: str = "10s or 5m"
+) -> float:
     """A time with its unit ("100ns", "10s", "5m") in seconds. Raises Refused if the text is no such
-    time or lies outside the span."""
+    time, with what it may be ``such_as``, or lies outside the span."""
     match = _TIME.fullmatch(text)
     if not match:
-        raise Refused(f"{option} {text!r}: not a time with its unit", hint="such as 10s or 5m")
+        raise Refused(f"{option} {text!r}: not a time with its unit", hint=f"such as {such_as}")
     result = int(match[1]) * _SECONDS[match[2]]
     if span and not span[0] <= result <= span[1]:
         raise Refused(f"{option} {text}: out of range", hint=f"from {span[2]}")

@@ -15,10 +15,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base.typed_json import GREATEST, Mistyped, Positive, decode_fields
+from lowlat.base.typed_json import Mistyped, Positive, decode_fields
 from lowlat.model.cmdline import without_virtme
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.endpoint import NOISE
+from lowlat.model.histogram import Histogram
 from lowlat.model.machine import Core, Cpus, Machine, Processor
 from lowlat.model.tool import ToolFile, ToolResult
 
@@ -129,31 +130,6 @@ class Series:
     gaps: tuple[float, ...]
     interrupts: tuple[float, ...] = ()
     readings_per_ms: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
-class Histogram:
-    """Gaps as (lower, upper, count); both limits in ns."""
-
-    rows: tuple[tuple[float, float, float], ...] = ()
-
-    @classmethod
-    def from_json(cls, value: object) -> Histogram:
-        if not isinstance(value, dict) or value.get("unit") != "ns":
-            raise Mistyped("ns is expected", ".unit")
-        rows = value.get("counts")
-        # Checked in one pass, for there are many thousands of rows.
-        if not isinstance(rows, list) or not all(map(_is_row, rows)):
-            raise Mistyped("a list of 3 numbers each is expected", ".counts")
-        return cls(tuple(map(tuple, rows)))
-
-
-def _is_row(row: object) -> bool:
-    return isinstance(row, list) and len(row) == 3 and all(map(_is_count, row))
-
-
-def _is_count(value: object) -> bool:
-    return type(value) in (int, float) and 0 <= value <= GREATEST  # type: ignore[operator]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from lowlat.base.typed_json import Positive
+from lowlat.model.histogram import Row, row_at, summed
 
 
 class MoreThan(float):
@@ -29,7 +30,7 @@ class ToolTimes:
     min_us: Optional[float] = None
     avg_us: Optional[float] = None
     max_us: Optional[float] = None
-    counts: tuple[tuple[float, float, float], ...] = ()
+    counts: tuple[Row, ...] = ()
     over: float = 0.0
     range_us: float = 0.0
 
@@ -39,14 +40,12 @@ class ToolTimes:
         total = sum(count for *_, count in self.counts) + self.over
         if not total or not self.range_us:
             return None
-        # A share of all samples is rounded up to whole samples, with room for rounding errors.
-        left = share * total * (1 - 1e-12)
-        for lower, upper, count in self.counts:
-            left -= count
-            if left <= 0:
-                middle = max((lower + upper) / 2, self.min_us or 0.0)
-                return min(middle, upper if self.max_us is None else self.max_us)
-        return MoreThan(self.range_us)
+        row = row_at(self.counts, share, total)
+        if row is None:
+            return MoreThan(self.range_us)
+        lower, upper, _ = row
+        middle = max((lower + upper) / 2, self.min_us or 0.0)
+        return min(middle, upper if self.max_us is None else self.max_us)
 
     def at_least(self, us: float) -> float:
         """How many of the times are at least so long: an edge within the histogram."""
@@ -58,9 +57,7 @@ class ToolTimes:
         to the end of the shortest, and not at all if one has none."""
         all_ = tuple(several)
         end = min(one.range_us for one in all_)
-        rows: dict[tuple[float, float], float] = {}
-        for lower, upper, count in (row for one in all_ for row in one.counts if row[1] <= end):
-            rows[lower, upper] = rows.get((lower, upper), 0.0) + count
+        rows = summed(row for one in all_ for row in one.counts if row[1] <= end)
         samples = sum(one.samples for one in all_)
         means = [(one.avg_us, one.samples) for one in all_ if one.avg_us is not None]
         weighed = len(means) == len(all_) and samples
@@ -71,8 +68,8 @@ class ToolTimes:
             min_us=min((one.min_us for one in all_ if one.min_us is not None), default=None),
             avg_us=sum(mean * own for mean, own in means) / samples if weighed else None,
             max_us=max((one.max_us for one in all_ if one.max_us is not None), default=None),
-            counts=tuple((*edges, count) for edges, count in sorted(rows.items())),
-            over=counted - sum(rows.values()) + sum(one.over for one in all_),
+            counts=rows,
+            over=counted - sum(count for *_, count in rows) + sum(one.over for one in all_),
             range_us=end,
         )
 

@@ -19,7 +19,7 @@ _SPAN = (1e-9, 1e6, "1ns to 277h")
 def level(text: str) -> Endpoint:
     """The rate of the gaps at least as long as a time with its unit. Raises Refused if it is no
     such time."""
-    ns = round(1e9 * seconds("--level", text, _SPAN))
+    ns = round(1e9 * seconds("--level", text, _SPAN, "100us or 1ms"))
     return Endpoint(
         _NAME,
         "1/s",

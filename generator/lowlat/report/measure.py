@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Callable, NamedTuple, Optional, Union
 
-from lowlat.model.run import CpuRun, Histogram
+from lowlat.model.histogram import Histogram
+from lowlat.model.run import CpuRun
 
 #: A CPU; "all" is one value for all of them.
 Cpu = Union[int, str]

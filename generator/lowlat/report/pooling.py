@@ -11,6 +11,7 @@ from statistics import fmean, geometric_mean, median
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.histogram import Row, row_at, summed
 from lowlat.model.run import CpuRun, Run
 from lowlat.model.tool import MoreThan
 from lowlat.report import cross_check, figures
@@ -151,12 +152,11 @@ def _quantile(measure: Measure, parts: Sequence[Observation]) -> Optional[float]
     if known is None:
         return _alike(parts)
     rows, largest = known
-    left = max(float(math.ceil(measure.share * sum(count for *_, count in rows))), 1.0)
-    for lower, upper, count in rows:
-        left -= count
-        if left <= 0:
-            return min(lower + (upper - 1 - lower) // 2, largest)
-    return None
+    found = row_at(rows, measure.share, sum(count for *_, count in rows))
+    if found is None:
+        return None
+    lower, upper, _ = found
+    return min(lower + (upper - 1 - lower) // 2, largest)
 
 
 def _delay(measure: Measure, parts: Sequence[Observation]) -> Optional[float]:
@@ -187,16 +187,14 @@ def _spread(_: Measure, parts: Sequence[Observation]) -> Optional[float]:
 
 def _counts(
     measure: Measure, parts: Sequence[Observation]
-) -> Optional[tuple[list[tuple[float, float, float]], float]]:
+) -> Optional[tuple[tuple[Row, ...], float]]:
     """The sum of the histograms, in order, and the largest value; None if one is not known."""
     own = [part.cpu and measure.counts(part.cpu) for part in parts]
     known = [one for one in own if one]
     if len(known) < len(own):
         return None
-    rows: dict[tuple[float, float], float] = {}
-    for lower, upper, count in (row for histogram, _ in known for row in histogram.rows):
-        rows[lower, upper] = rows.get((lower, upper), 0.0) + count
-    return [(*ends, count) for ends, count in sorted(rows.items())], max(end for _, end in known)
+    rows = summed(row for histogram, _ in known for row in histogram.rows)
+    return rows, max(end for _, end in known)
 
 
 def _alike(parts: Sequence[Observation]) -> Optional[float]:
