@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from support.cli import Answer, lowlat
-from support.machines import machine, write_tree
+from support.machines import CONFIG, machine, write_tree
 
 MACHINES = Path(__file__).parents[1] / "machines"
 
@@ -62,15 +62,29 @@ def test_an_odd_machine_is_held_against_the_class_most_like_it(racks: Path) -> N
     differs = {item["name"]: (item["here"], item["there"]) for item in one["differs"]}
     assert differs["kernel"] == ("6.1.0-odd", "6.12.107-test")
     assert "CPUs" not in differs
-    told = fleet(racks).out
+    told = fleet(racks, "--all").out
     assert "like class 1, except: kernel 6.1.0-odd, not 6.12.107-test" in told
 
 
 def test_each_class_is_drawn_once_and_an_odd_machine_is_not(racks: Path) -> None:
-    told = fleet(racks).out
+    told = fleet(racks, "--all").out
     assert told.startswith("machines: 6, in 3 classes; captures without a plan: 0\n")
     assert told.count("( ) a housekeeping core") == 2
     assert "Class 1, plan " in told and ": 3 machines: " in told
+
+
+def test_a_class_is_a_line_and_a_node_of_memory_has_no_cpus(racks: Path) -> None:
+    bare = machine(cpus=4, config=CONFIG.replace("CONFIG_NO_HZ_FULL=y\n", ""))
+    folders(racks, ("d", bare))
+    told = fleet(racks, MACHINES / "qemu-x86-2s4c-3n-memory-only.txt").out.splitlines()
+    assert told[0] == "machines: 8, in 5 classes; captures without a plan: 0"
+    assert [int(line.split()[0]) for line in told[1:6]] == [1, 2, 3, 4, 5] and not told[6]
+    assert told[1].split()[1:3] == ["isolates", "1-3"] and told[1].endswith(" and 2 more")
+    (warned,) = [line for line in told if "CONFIG_NO_HZ_FULL" in line]
+    assert warned.startswith("  - class 5: the kernel is built without "), told
+    assert max(map(len, told)) <= 80
+    every = " ".join(fleet(MACHINES, "--all").out.split())
+    assert "2 without CPUs" in every and "with ," not in every
 
 
 def test_what_differs_from_boot_to_boot_makes_no_class(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from lowlat.measure.run_file import read_run
 from lowlat.measure.tools.known import KNOWN
 from lowlat.verbs import measure
 from support import needs, procs, waits
+from support.runs import document
 
 REAL = Path(__file__).parents[2] / "measure" / "build" / "lowlat-measure"
 needs_harness = needs.file(REAL, "make harness")
@@ -85,6 +86,21 @@ def test_a_run_is_kept_with_the_hosts_facts_and_its_path_printed_last(
     printed = capsys.readouterr()
     assert printed.out.splitlines()[-1] == str(stage.out)
     assert printed.err == ""
+
+
+def test_a_run_ends_with_what_it_found_in_four_lines(
+    stage: MeasureStage, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    played = stage.out.with_name("played")
+    played.parent.mkdir(exist_ok=True)
+    played.write_text(json.dumps(document("stock", 236.1)))
+    stage.play(f"cat {played}")
+    assert stage.call() == 0
+    *found, where, path = capsys.readouterr().out.splitlines()
+    assert 0 < len(found) <= 2 and max(map(len, (*found, where))) <= 80
+    assert found[0].startswith("stock on CPUs 2-3, 120 s: noise 100.0 ppm")
+    assert (where, path) == ("'lowlat-gen report' shows the tables of:", str(stage.out))
 
 
 @needs_harness
@@ -258,7 +274,7 @@ def test_a_busy_sibling_is_found_and_named(
     idle.write_text(arm("idle", 0.0))
     capsys.readouterr()
     assert cli.main(["report", str(idle), "--against", str(out)]) == 0
-    said = capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
     assert "SMT siblings were busy for 0 % of the time in idle and 90 % of the time in busy" in said
 
 

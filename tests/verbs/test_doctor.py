@@ -12,8 +12,9 @@ import pytest
 
 from lowlat.base import process
 from lowlat.verbs import VERBS
-from support import needs
+from support import machines, needs
 from support.cli import lowlat
+from support.machines import CONFIG
 
 DEPENDENCIES = Path(__file__).parents[2] / "packaging/dependencies"
 
@@ -64,6 +65,21 @@ def test_a_verb_that_cannot_work_is_a_finding(tmp_path: Path) -> None:
     assert answer.status == 1
     assert "install the package busybox-static" in " ".join(answer.out.split())
     assert lowlat("doctor", "explain").status == 0
+
+
+def test_of_another_machine_its_files_tell_the_limits_in_a_few_lines(tmp_path: Path) -> None:
+    config = CONFIG.replace("CONFIG_NO_HZ_FULL=y\n", "")
+    root = machines.write_tree(tmp_path / "tree", machines.machine(config=config))
+    paths = without_programs(tmp_path, "apt-get")
+    brief = lowlat("doctor", "--root", root, env=paths)
+    assert brief.status == 0 and len(brief.out.splitlines()) <= 6
+    told = " ".join(brief.out.split())
+    assert told.startswith("Ready: all verbs With limits: ")
+    # Neither this machine's programs, nor options of the kernel for what the profile does not set.
+    assert "CONFIG_NO_HZ_FULL (nohz_full)" in told
+    assert "oslat" not in told and told.count("CONFIG_") == 1
+    every = " ".join(lowlat("doctor", "--all", "--root", root).out.split())
+    assert "boot a kernel that has the option" in every and "boot a kernel" not in told
 
 
 @pytest.mark.parametrize(("file", "place"), [("apt.txt", 0), ("dnf.txt", 1)])

@@ -110,6 +110,15 @@ def filled(text: str, first: str = "", rest: Optional[str] = None) -> list[str]:
     )
 
 
+def cut(text: str, width: int) -> str:
+    """The text on one line: of a long one the middle is left out."""
+    text = plain(text)
+    if len(text) <= width:
+        return text
+    head = max(width // 3, 1)
+    return f"{text[:head]}…{text[len(text) - (width - head - 1) :]}"
+
+
 def item(label: str, text: str) -> list[str]:
     """A label and its text in two columns; a label that is too long gets lines of its own."""
     width = min(max(columns() * 3 // 10, 12), 34)

@@ -74,7 +74,10 @@ def _facts(machine: Machine, plan: Plan) -> dict[str, str]:
         "cores": encode(machine.cores),
         "core types": encode(machine.core_types),
         "caches": encode(machine.caches),
-        "NUMA nodes": "; ".join(f"{node.id} with {node.cpus}" for node in machine.nodes),
+        "NUMA nodes": "; ".join(
+            f"{node.id} with {node.cpus}" if node.cpus else f"{node.id} without CPUs"
+            for node in machine.nodes
+        ),
         "devices": "; ".join(sorted(devices)),
         "clock source": machine.clock.current,
         "kernel": plan.kernel,

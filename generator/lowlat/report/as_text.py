@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report as text: the finding first, then tables, then notes; for a terminal, or for a ticket
-as GitHub-flavoured Markdown."""
+"""A table as text, as wide as the terminal at most."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from textwrap import wrap
-from typing import Callable
 
-from lowlat.base.encode import markdown
 from lowlat.base.terminal import columns, filled, plain
-from lowlat.report import summary
-from lowlat.report.comparison import Comparison
 from lowlat.report.tables import Table
 
 #: The least widths of the columns of tables that have the same layout.
@@ -23,17 +17,6 @@ _CELLS = (24, 18, 16)
 
 #: A blank at which no line ends.
 _TIED = "\u00a0"
-
-
-@dataclass(frozen=True)
-class Form:
-    """The format of each part; {} is a text that ``encode`` made harmless."""
-
-    encode: Callable[[str], str]
-    table: Callable[[Table], Iterator[str]]
-    finding: str
-    missing: str
-    note: str
 
 
 def aligned(table: Table) -> Iterator[str]:
@@ -78,28 +61,3 @@ def _wrapped(text: str, width: int) -> list[str]:
     if len(text) <= width:
         return [text]
     return [line.replace(_TIED, " ") for line in wrap(text.replace(" %", f"{_TIED}%"), width)]
-
-
-def _ruled(table: Table) -> Iterator[str]:
-    ruler = ("---", *("---:" for _ in table.header[1:]))
-    rows = [tuple(map(markdown, row)) for row in (table.header, *table.rows)]
-    for row in (rows[0], ruler, *rows[1:]):
-        yield f"| {' | '.join(row)} |"
-    if table.note:
-        yield ""
-        yield f"({markdown(table.note)})"
-
-
-TEXT = Form(plain, aligned, "{}", "Not in effect: {}", "Note: {}")
-MARKDOWN = Form(markdown, _ruled, "**{}**", "- **Not in effect:** {}", "- {}")
-
-
-def render(comparison: Comparison, form: Form = TEXT) -> str:
-    """The report of one arm, or of all of them in one table; the first line is the finding."""
-    lines = [form.finding.format(form.encode(summary.headline(comparison))), ""]
-    for table in summary.shown(comparison):
-        lines += [*form.table(table), ""]
-    lines += [form.missing.format(form.encode(text)) for text in summary.missing(comparison)]
-    notes = *summary.kernels(comparison), *summary.notes(comparison)
-    lines += [form.note.format(form.encode(text)) for text in notes]
-    return "\n".join(lines).rstrip() + "\n"

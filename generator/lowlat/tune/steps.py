@@ -19,7 +19,7 @@ from lowlat.model.policy import word
 from lowlat.model.run import Run
 from lowlat.plan import store
 from lowlat.probe import host_facts
-from lowlat.report import as_json, as_text, comparison, in_effect
+from lowlat.report import as_json, as_markdown, comparison, in_effect
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
@@ -117,7 +117,7 @@ def _page(comparisons: Mapping[str, Comparison], plan: Optional[Plan]) -> str:
 def _keep_report(root: Root, state: LoopState, compared: Comparison, name: str) -> str:
     path = state.path(f"{name}.json")
     _keep(root, path, as_json.render(compared))
-    _keep(root, state.path(f"{name}.md"), as_text.render(compared, as_text.MARKDOWN))
+    _keep(root, state.path(f"{name}.md"), as_markdown.render(compared))
     return path
 
 

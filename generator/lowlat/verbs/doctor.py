@@ -3,24 +3,26 @@
 
 import os
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from typing import Callable
 
 from lowlat.base import process
-from lowlat.base.arguments import positional
+from lowlat.base.arguments import flag, positional
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.base.terminal import bold, filled, item
+from lowlat.base.terminal import bold, filled, item, section
 from lowlat.boot import entry_line, kexec
 from lowlat.boot.loaders import detect
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.host import tuned
+from lowlat.host.archive import open_root
 from lowlat.host.root import CPU, Root
 from lowlat.measure.child import find_harness
 from lowlat.measure.tools.known import KNOWN
 from lowlat.model.cpuset import CpuSet
+from lowlat.plan import profile
 from lowlat.plan.interrupt_movers import on_host
 from lowlat.plan.read_back import read_planned
 from lowlat.probe.container import read_container
@@ -39,6 +41,8 @@ class DoctorArguments:
     verbs: tuple[str, ...] = positional(
         "VERB", "check these verbs only; default: all", (), nargs="*", action="store"
     )
+    all: bool = flag("also what to do about each limit, as with a VERB")
+    root: str = options.root()
     json: bool = options.as_json()
 
 
@@ -59,8 +63,9 @@ def main(args: DoctorArguments) -> int:
     if unknown:
         raise Refused(f"there is no verb '{unknown[0][:40]}'", hint="'lowlat-gen help' lists them")
     verbs = args.verbs or tuple(verb for verb in VERBS if verb != "boot")
-    lacking = tuple(lack for lack in lacks(Root()) if set(lack.verbs) & set(verbs))
-    options.show(args.json, lambda: _document(verbs, lacking), _describe(verbs, lacking))
+    lacking = tuple(lack for lack in lacks(open_root(args.root)) if set(lack.verbs) & set(verbs))
+    full = bool(args.verbs) or args.all
+    options.show(args.json, lambda: _document(verbs, lacking), _describe(verbs, lacking, full))
     return 1 if any(not lack.use for lack in lacking) else 0
 
 
@@ -78,23 +83,37 @@ def _document(verbs: tuple[str, ...], lacking: tuple[Lack, ...]) -> dict[str, ob
     return {"schema": SCHEMA, "verbs": rows}
 
 
-def _describe(verbs: tuple[str, ...], lacking: tuple[Lack, ...]) -> Iterator[str]:
+def _describe(verbs: tuple[str, ...], lacking: tuple[Lack, ...], full: bool) -> Iterator[str]:
+    """What stops a verb with its remedy; what limits one so too if wanted in ``full``, else only
+    named."""
     blocked = {verb for lack in lacking if not lack.use for verb in lack.verbs}
     ready = [verb for verb in verbs if verb not in blocked]
-    yield from filled(", ".join(ready) or "none", bold("Ready") + ": ", "  ")
-    for title, kind in (("Not ready", True), ("Ready with limits", False)):
-        rows = [lack for lack in lacking if (not lack.use) is kind]
-        if rows:
-            yield ""
-            yield bold(title)
-        for lack in rows:
-            named = ", ".join(verb for verb in lack.verbs if verb in verbs)
-            use = f" ({lack.use})" if lack.use else ""
-            yield from item(named, f"{lack.what}{use}: {lack.mend}")
+    told = "all verbs" if not blocked and len(ready) > 1 else ", ".join(ready) or "none"
+    yield from filled(told, bold("Ready") + ": ", "  ")
+    limits = [lack for lack in lacking if lack.use]
+    yield from section("Not ready", _items(verbs, [lack for lack in lacking if not lack.use]))
+    if full:
+        yield from section("Ready with limits", _items(verbs, limits))
+    elif limits:
+        named = dict.fromkeys(f"{lack.what} ({lack.use})" for lack in limits)
+        yield from filled(", ".join(named), bold("With limits") + ": ", "  ")
+        yield "'lowlat-gen doctor --all' tells what to do about each."
+
+
+def _items(verbs: tuple[str, ...], rows: Iterable[Lack]) -> Iterator[str]:
+    for lack in rows:
+        named = ", ".join(verb for verb in lack.verbs if verb in verbs)
+        use = f" ({lack.use})" if lack.use else ""
+        yield from item(named, f"{lack.what}{use}: {lack.mend}")
 
 
 def lacks(root: Root) -> Iterator[Lack]:
-    """What verbs lack on this machine; gaps that stop a verb come first."""
+    """What verbs lack on a machine; gaps that stop a verb come first. Of another machine than this
+    one, only what its files tell: its boot and its kernel."""
+    if not root.live:
+        yield from _boot(root)
+        yield from _kernel(root)
+        return
     yield from _rights()
     yield from _container(root)
     yield from _boot(root)
@@ -145,7 +164,7 @@ def _boot(root: Root) -> Iterator[Lack]:
     if not entry_line.has_watchdog(root):
         mend = "without it, a hard hang needs a power cycle; QEMU has a virtual one (i6300esb)"
         yield Lack(("trial", "tune"), "a hardware watchdog", "reset after a hang", mend)
-    if os.geteuid() == 0:
+    if os.geteuid() == 0 and root.live:
         yield from _refused(lambda: kexec.check(root), ("trial", "tune"), "kexec", "--kexec")
 
 
@@ -199,8 +218,9 @@ def _kernel(root: Root) -> Iterator[Lack]:
         return
     try:
         chosen = chosen_plan.make_plan(PlanChoice(), root)
+        wanted = profile.load(chosen.plan.profile, root).settings
     except Refused as error:
-        yield Lack(("plan", "apply", "tune"), "CPUs to isolate", "", str(error))
+        yield Lack(("plan", "apply", "tune"), "a plan", "", str(error))
         return
     plan = chosen.plan
     effect = read_planned(chosen.at_boot, chosen.kernel, plan.parameters)
@@ -208,7 +228,7 @@ def _kernel(root: Root) -> Iterator[Lack]:
         yield Lack(("apply", "run", "verify"), "interrupts that stay", "isolated CPUs", why)
     without = "the kernel is built without "
     for skipped in plan.skipped:
-        if skipped.why.startswith(without):
+        if skipped.why.startswith(without) and wanted.get(skipped.name, "off") != "off":
             mend = "boot a kernel that has the option; 'rehearse --kernel' tries one"
             what = skipped.why[len(without) :]
             yield Lack(("plan", "apply"), what, skipped.name, mend)

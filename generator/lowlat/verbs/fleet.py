@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
-from typing import Optional
+from typing import Callable, Optional
 
-from lowlat.base.arguments import option, positional
+from lowlat.base.arguments import flag, option, positional
 from lowlat.base.errors import Refused
-from lowlat.base.terminal import bold, section
+from lowlat.base.terminal import bold, columns, cut, section
 from lowlat.fleet.classes import RUN_TIME, MachineClass, classes
 from lowlat.host.archive import open_root
 from lowlat.model.machine import Machine
@@ -41,6 +41,7 @@ class FleetArguments:
         nargs="+",
         action="store",
     )
+    all: bool = flag("plan: draw each class, with its line and what it differs in")
     json: bool = options.as_json()
     out: Optional[str] = option("DIR", "plan: write each class's plan there, as ID.json")
     fresh: PlanChoice = PlanChoice()
@@ -54,8 +55,8 @@ class FleetArguments:
 def main(args: FleetArguments) -> int:
     if args.action == "report":
         options.refuse_plan_options(args.fresh, "fleet report")
-        if args.out or not args.against:
-            raise Refused("fleet report: give --against AFTER, and no --out")
+        if args.out or args.all or not args.against:
+            raise Refused("fleet report: give --against AFTER, and neither --out nor --all")
         return fleet_report.main(
             tuple(map(Path, args.given)), args.against, args.json, args.csv, args.html
         )
@@ -74,7 +75,8 @@ def _plan(args: FleetArguments) -> int:
         plans = {one.plan.id: one.plan.text() for one in groups}
         rendered = (RenderedFile(f"/{name}.json", 0o644, text) for name, text in plans.items())
         files.write(rendered, args.out)
-    options.show(args.json, lambda: _document(groups, bad), describe(groups, bad))
+    told = describe(groups, bad, _drawn if args.all else _listed)
+    options.show(args.json, lambda: _document(groups, bad), told)
     return 1 if bad else 0
 
 
@@ -130,11 +132,38 @@ def _document(groups: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) ->
     return {"schema": SCHEMA, "classes": listed, "refused": refused}
 
 
-def describe(groups: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """A drawing of each class, the differences of odd machines, and captures without a plan."""
+def describe(
+    groups: Sequence[MachineClass],
+    bad: Sequence[tuple[str, str]],
+    told: Callable[[Sequence[MachineClass]], Iterator[str]],
+) -> Iterator[str]:
+    """The number of classes, the classes as ``told``, and the captures without a plan."""
     count = sum(len(one.members) for one in groups)
     classes = "1 class" if len(groups) == 1 else f"{len(groups)} classes"
     yield bold(f"machines: {count}, in {classes}; captures without a plan: {len(bad)}")
+    yield from told(groups)
+    yield from section("Without a plan", options.bullets(f"{name}: {why}" for name, why in bad))
+
+
+def _listed(groups: Sequence[MachineClass]) -> Iterator[str]:
+    """A line for each class, its isolated CPUs and its machines; below them each warning once."""
+    cpus = [cut(str(one.plan.isolated) or "none", _SHOWN) for one in groups]
+    width = max(map(len, cpus), default=0)
+    warned: dict[str, list[str]] = {}
+    for number, (one, isolated) in enumerate(zip(groups, cpus), 1):
+        more = f" and {len(one.members) - 1} more" if len(one.members) > 1 else ""
+        head = f"{number:4}  isolates {isolated:{width}}  "
+        yield f"{head}{cut(one.members[0], max(columns() - len(head) - len(more), 8))}{more}"
+        for warning in one.plan.warnings:
+            warned.setdefault(warning, []).append(str(number))
+    told = (f"class {', '.join(numbers)}: {warning}" for warning, numbers in warned.items())
+    yield from section("Warnings", options.bullets(told))
+    if groups:
+        yield from ("", "--all draws each class, with its line and what sets it apart.")
+
+
+def _drawn(groups: Sequence[MachineClass]) -> Iterator[str]:
+    """A drawing of each class, and the differences of odd machines."""
     for number, one in enumerate(groups, 1):
         named = ", ".join(one.members[:_NAMED])
         if not one.odd:
@@ -147,7 +176,6 @@ def describe(groups: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> 
             drawn = options.drawing(one.machine, one.plan.isolated, "  ")
             lines = [*drawn, f"  {one.plan.cmdline.text}", *lines]
         yield from section(f"Class {number}, plan {one.plan.id}: {named}", lines)
-    yield from section("Without a plan", options.bullets(f"{name}: {why}" for name, why in bad))
 
 
 def _told(one: MachineClass) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Optional
 
 from lowlat.base.arguments import flag
 from lowlat.base.errors import Refused, Unmet
-from lowlat.base.terminal import say
+from lowlat.base.terminal import filled, say
 from lowlat.base.typed_json import decode_fields
 from lowlat.measure.options import MeasureOptions, wakeups
 from lowlat.measure.remedies import Remedies
@@ -97,17 +97,22 @@ def _to_json(runs: Sequence[Measured]) -> dict[str, object]:
 
 
 def _tell(path: Path) -> None:
-    """Print a run's summary, then its path."""
+    """Print what a run found, who shows the rest, and its path."""
     try:
         # Imported late: `--help` and refused input do not need it.
         from lowlat.measure.run_file import read_run
-        from lowlat.report import as_text
+        from lowlat.report import summary
         from lowlat.report.arm import Arm
         from lowlat.report.comparison import compare
 
         with suppress(Refused):
             run = read_run(path)
-            say(as_text.render(compare(Arm(run.label, (run,)))))
+            found = compare(Arm(run.label, (run,)))
+            notes = len([*summary.notes(found)])
+            beside = f" and {notes} note{'s' if notes > 1 else ''}" if notes else ""
+            for line in filled(summary.headline(found)):
+                say(line)
+            say(f"'lowlat-gen report' shows the tables{beside} of:")
     finally:
         say(str(path))
 

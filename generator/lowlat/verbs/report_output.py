@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Callable, Optional, Union
 
@@ -18,7 +17,7 @@ from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.plan import Plan
 from lowlat.plan import store
-from lowlat.report import as_json, as_text
+from lowlat.report import as_json, as_markdown
 from lowlat.report.arm import Arm
 from lowlat.report.comparison import Comparison
 from lowlat.view.arm import Group
@@ -77,7 +76,7 @@ class ReportArguments:
 #: The forms for standard output, by the name of their option; without one it is a screen.
 FORMS: Mapping[str, Callable[[Comparison], str]] = {
     "json": as_json.render,
-    "markdown": partial(as_text.render, form=as_text.MARKDOWN),
+    "markdown": as_markdown.render,
 }
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Callable, Optional
 
-from lowlat.base.terminal import bold, columns, filled, item, plain
+from lowlat.base.terminal import bold, columns, cut, filled, item, plain
 from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
@@ -86,7 +86,7 @@ def _briefly(rows: Iterable[Finding], told: Callable[[Finding], str]) -> Iterato
     for group in groups:
         name = plain(group[0].name)
         text = _together(group, [*map(told, group)])
-        yield f"  {name:{width}}  {_cut(text, columns() - 4 - max(len(name), width))}".rstrip()
+        yield f"  {name:{width}}  {cut(text, columns() - 4 - max(len(name), width))}".rstrip()
 
 
 def _alike(rows: Iterable[Finding]) -> Iterable[list[Finding]]:
@@ -115,15 +115,6 @@ def _cpu(row: Finding) -> Optional[int]:
     """The CPU that a row is about."""
     match = re.search(r" CPU (\d+)$", row.where)
     return int(match[1]) if match else None
-
-
-def _cut(text: str, width: int) -> str:
-    """The text on one line: of a long one the middle is left out."""
-    text = plain(text)
-    if len(text) <= width:
-        return text
-    head = max(width // 3, 1)
-    return f"{text[:head]}…{text[len(text) - (width - head - 1) :]}"
 
 
 def _left_undone(row: Finding) -> bool:

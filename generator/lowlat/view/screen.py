@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from lowlat.base.terminal import Encoded, bold, colour_wanted, printable
+from lowlat.base.terminal import Encoded, bold, colour_wanted, filled, printable
 from lowlat.model.cpuset import CpuSet
 from lowlat.report import as_text, summary
 from lowlat.report.comparison import Comparison
@@ -24,13 +24,15 @@ from lowlat.view.plot import forest_plot, histogram
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-#: The lines reserved for the finding and for all below the tables, and the number of parts of one
-#: arm that are always shown.
+#: The lines above the tables, and with those reserved for all below; the number of parts of one arm
+#: that are always shown.
+_OPENING = 8
 _AROUND = 12
 _LEAST = 2
 
-#: The number of notes below the tables.
-_NOTES = 6
+#: The style of a line, as rich names it, and its text. The finding's depends on the verdict.
+Styled = tuple[str, str]
+_FINDING = "finding"
 
 _COLOURS = {
     REDUCED: "green",
@@ -47,15 +49,49 @@ _NAME = 12
 
 def render(comparison: Comparison) -> str:
     """The whole report for standard output, be it a terminal or not."""
-    if comparison.described:
-        return as_text.render(comparison)
     watched = sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
-    if watched and find_spec("rich") is not None:
+    if watched and find_spec("rich") is not None and not comparison.described:
         return _rich(comparison)
-    first, _, rest = as_text.render(comparison).partition("\n")
-    charts = [*forest_plot.text(comparison), *_histograms(comparison)]
-    lines = map(printable, (*rest.splitlines(), *(["", *charts] if charts else [])))
-    return Encoded("\n".join((bold(first), *lines, "")))
+    above, below = _around(comparison)
+    tables = [line for table in summary.shown(comparison) for line in (*as_text.aligned(table), "")]
+    charts = () if comparison.described else _charts(comparison)
+    lines = [*_unstyled(above), "", *tables, *_unstyled(below), *charts]
+    return Encoded("\n".join(lines).rstrip() + "\n")
+
+
+def _unstyled(lines: Sequence[Styled]) -> Iterator[str]:
+    """The lines of plain text: the finding is bold."""
+    yield from (bold(line) if style == _FINDING else printable(line) for style, line in lines)
+
+
+def _charts(comparison: Comparison) -> Iterator[str]:
+    lines = [*forest_plot.text(comparison), *_histograms(comparison)]
+    yield from ("", *map(printable, lines)) if lines else ()
+
+
+def _around(comparison: Comparison) -> tuple[list[Styled], list[Styled]]:
+    """The lines above the tables, and those below: the finding, the next step, what was not in
+    effect, and notes. What has no room above is below."""
+    above = [(_FINDING, line) for line in filled(summary.headline(comparison))]
+    for step in next_steps.steps(comparison)[:1]:
+        above += [("", line) for line in filled(f"Next: {step.command} ({step.why.rstrip('.:')})")]
+    below: list[Styled] = []
+    said = [*_notes(comparison)]
+    for place, (style, text) in enumerate(said):
+        lines = [(style, line) for line in filled(text)]
+        last = place == len(said) - 1
+        if not below and len(above) + len(lines) + (not last) > _OPENING:
+            above.append(("dim", f"Note: {len(said) - place} more below the tables"))
+            below = [*lines]
+        else:
+            (below or above).extend(lines)
+    return above, below
+
+
+def _notes(comparison: Comparison) -> Iterator[Styled]:
+    yield from (("red", f"Not in effect: {words}") for words in summary.missing(comparison))
+    notes = *summary.kernels(comparison), *summary.notes(comparison)
+    yield from (("dim", f"Note: {words}") for words in notes)
 
 
 def _histograms(comparison: Comparison) -> Iterator[str]:
@@ -88,7 +124,10 @@ def _rich(comparison: Comparison) -> str:
         highlight=False,
     )
     colour = _COLOURS[comparison.reports[0].verdict] if not comparison.several else ""
-    console.print(_line(summary.headline(comparison), f"bold {colour}".strip()))
+    above, below = _around(comparison)
+    for style, line in above:
+        console.print(_line(line, f"bold {colour}".strip() if style == _FINDING else style))
+    console.print()
     glance = list(forest_plot.text(comparison, console.width))
     tables = summary.shown(comparison, brief=bool(glance))
     parts = [_table(table, console.width) for table in tables]
@@ -96,7 +135,7 @@ def _rich(comparison: Comparison) -> str:
     if glance:
         parts.insert(0, Group(*map(_line, glance), ""))
     _stack(console, parts, least=1 if glance else _LEAST)
-    for style, line in _ending(comparison):
+    for style, line in below:
         console.print(_line(line, style))
     return Encoded(out.getvalue())
 
@@ -126,21 +165,6 @@ def _table(table: Table, width: int) -> RenderableType:
     for name, *row in table.rows:
         drawn.add_row(_line(forest_plot.clipped(name, first)), *map(_line, row))
     return drawn
-
-
-def _ending(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """The settings not in effect, the notes and the next step, each with its style."""
-    yield "", ""
-    for words in summary.missing(comparison):
-        yield "red", f"Not in effect: {words}"
-    yield from (("dim", f"Note: {words}") for words in summary.kernels(comparison))
-    notes = list(summary.notes(comparison))
-    for note in notes[:_NOTES]:
-        yield "dim", f"Note: {note}"
-    if len(notes) > _NOTES:
-        yield "dim", f"Note: {len(notes) - _NOTES} more in --json"
-    for step in next_steps.steps(comparison)[:1]:
-        yield "", f"Next: {step.command} ({step.why.rstrip('.:')})"
 
 
 def _line(words: str, style: str = "") -> RenderableType:
