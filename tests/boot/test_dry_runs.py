@@ -25,6 +25,7 @@ READING = {
     "apply": ["--dry-run", "--dry-run --accept-pending"],
     "capture": ["/dev/null", "--evidence /dev/null"],
     "cpus": ["isolated"],
+    "doctor": ["", "--all"],
     "lint": ["", "quiet"],
     "plan": ["", "--diff"],
     "probe": [""],
@@ -41,10 +42,10 @@ READING = {
     "watch": ["--once"],
 }
 #: These look at the boot loader, so they are tried with every kind.
-LOADER = ("apply", "promote", "rollback", "status", "trial", "tune")
+LOADER = ("apply", "doctor", "promote", "rollback", "status", "trial", "tune")
 
 #: These take no --root, or do not only read.
-OTHERS = {"boot", "doctor", "explain", "fleet", "measure", "rehearse", "report", "top"}
+OTHERS = {"boot", "explain", "fleet", "measure", "rehearse", "report", "top"}
 
 #: It needs no library: nothing else of /usr is there.
 _MARK = """

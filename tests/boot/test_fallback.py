@@ -85,6 +85,12 @@ CHANGES = [
     lose_the_settings,
 ]
 
+#: What the hook says is missing.
+_TOLD: dict[Callable[[Host], None], str] = {
+    lose_lowlat_gen: "lowlat: /usr/bin/gone is not there",
+    lose_the_settings: "lowlat: /etc/lowlat/boot.conf does not name lowlat-gen",
+}
+
 
 @pytest.mark.parametrize("default", [PINNED, pytest.param("0", marks=pytest.mark.proof)])
 @pytest.mark.parametrize("change", CHANGES)
@@ -98,6 +104,7 @@ def test_grub_falls_back_to_the_same_kernels_stock_entry(
     lines = linux_lines(host.config)
     assert default_of(host) == {"entry": "lowlat-stock", "kernel": OLDER, "ours": False}
     assert lines["lowlat-stock"] == lines[f"gnulinux-{OLDER}-advanced-0a1b-2c3d"]
+    assert _TOLD.get(change, "") in said
     assert any("promoted" in row for row in said.splitlines() if row.startswith("lowlat: ")), said
     assert host.chroot("grub-script-check", "/boot/grub/grub.cfg").status == 0
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,19 @@ def test_a_dry_run_lists_every_file(walk: Walk) -> None:
     files = {f"/{path}" for path in changed if not stat.S_ISDIR(after[path][0])}
     told = set(re.findall(r"^would (?:add|change|generate) (/\S+)", dry.out, re.MULTILINE))
     assert files == told
+
+
+def test_the_manual_names_each_file_that_changes(walk: Walk) -> None:
+    page = (Path(__file__).parents[2] / "packaging/man/lowlat-gen.8.in").read_text("utf-8")
+    section = page.split("\n.SH FILES\n")[1].split("\n.SH ")[0].replace("\\-", "-")
+    named = re.findall(r"(?m)^\.I (/\S+)", section)
+    patterns = [re.sub("NAME|/$", "*", name) for name in named]
+    before = walk.files["pristine"]
+    for step, after in walk.files.items():
+        changed = (path for path in after if after[path] != before.get(path))
+        files = {f"/{path}" for path in changed if not stat.S_ISDIR(after[path][0])}
+        lost = {path for path in files if not any(fnmatch(path, one) for one in patterns)}
+        assert not lost, step
 
 
 def test_apply_leads_on(walk: Walk) -> None:

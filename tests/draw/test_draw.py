@@ -78,6 +78,11 @@ def test_a_machine_with_roles_is_drawn_as_expected() -> None:
     ]
 
 
+def test_the_legend_names_what_is_drawn() -> None:
+    machine = Shape(kinds=(Kind(4, 2),)).model().machine()
+    assert [*draw(arrange(machine, CpuSet()))][-1] == "( ) a housekeeping core"
+
+
 def test_equal_packages_are_drawn_once() -> None:
     machine = synthetic.grown(4096).model().machine()
     isolated = str(split(machine, CpuRequest())[0].isolated)

@@ -103,7 +103,7 @@ def test_what_is_not_there_is_nothing(tmp_path: Path) -> None:
 def test_the_words_tell_the_same(tmp_path: Path) -> None:
     out = lowlat("plan", "--root", host(tmp_path), "--diff").out
     words = " ".join(out.split())
-    assert "isolcpus nothing would become managed_irq,domain,1-3" in words
+    assert "isolcpus is not set, planned managed_irq,domain,1-3" in words
     assert f"workqueue.cpumask /{MASK}: 0-3 would become 0" in words
     assert out.splitlines()[-1] == "8 values would change, 13 are already as planned."
 

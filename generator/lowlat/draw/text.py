@@ -97,9 +97,13 @@ class _Pen:
             summed = any(len(row) > _MANY for row in picture.rows())
             of = "the cores that the line counts" if summed else "a core"
             return f"A bracket has the numbers of the online CPUs of {of}."
-        isolated = self._paint("[ ]", _COLOURS["isolated"])
-        kept = self._paint("( )", _COLOURS["housekeeping"])
-        return f"{isolated} an isolated core   {kept} a housekeeping core"
+        shown = {cell.role for row in picture.rows() for cell in row}
+        roles = (("isolated", "[ ]", "an isolated"), ("housekeeping", "( )", "a housekeeping"))
+        return "   ".join(
+            f"{self._paint(sign, _COLOURS[role])} {word} core"
+            for role, sign, word in roles
+            if role in shown
+        )
 
 
 def absent_lines(picture: Picture, limit: int = WIDE) -> Iterator[str]:

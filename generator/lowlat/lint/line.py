@@ -24,6 +24,8 @@ def the_line(text: str) -> str:
         return " ".join(given)
     lines = given or rows
     if len(lines) != 1:
-        why = f"the text has {len(lines)} boot lines"
-        raise Refused(why, hint="give one: as it is, or in quotes")
+        why = (
+            f"the text has {len(given)} boot lines" if given else f"the text has {len(rows)} lines"
+        )
+        raise Refused(why, hint="give one boot line: as it is, or in quotes")
     return lines[0]

@@ -11,6 +11,7 @@ from typing import BinaryIO, Optional
 from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
 from lowlat.catalogue.operator import Version
+from lowlat.host.archive import SCHEMA as CAPTURE
 from lowlat.host.root import Root
 from lowlat.lint.line import the_line
 from lowlat.lint.profiles import is_performance_profile, operators_line
@@ -67,6 +68,9 @@ class Source:
         if "\0" in text or (path and path.suffix in _OTHERS):
             hint = "give a boot line, a PerformanceProfile or a tuned.conf"
             raise Refused(f"{path or '-'}: holds no boot line", hint=hint)
+        if text.startswith(CAPTURE):
+            hint = "'lowlat-gen lint --root' and the file judges its line"
+            raise Refused(f"{path or '-'}: is a captured machine, no boot line", hint=hint)
         return the_line(text)
 
 

@@ -2,6 +2,7 @@
 """Profiles (lowlat.conf, INI): which catalogue entries are on, off, or have another value."""
 
 import configparser
+import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -186,7 +187,10 @@ def _packaged(name: str, root: Optional[Root]) -> str:
     path = resources.profiles() / name / "lowlat.conf"
     if not is_name(name) or not path.is_file():
         known = names(root or Root())
-        raise Refused(f"there is no profile '{name[:64]}'", hint=f"there are: {', '.join(known)}")
+        near = [one for one in known if one == f"lowlat-{name}"]
+        near += difflib.get_close_matches(name[:64], known, n=1, cutoff=0.8)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+        raise Refused(f"there is no profile '{name[:64]}'", hint=hint)
     return path.read_text("utf-8")
 
 

@@ -184,8 +184,9 @@ def _becomes(change: Change) -> str:
     def shown(value: Optional[str]) -> str:
         return "nothing" if value is None else _listed(change.name, value) or "set"
 
-    if change.now is None and change.where != CMDLINE:
-        return f"is not there, planned {shown(change.planned)}"
+    if change.now is None:
+        missing = "is not set" if change.where == CMDLINE else "is not there"
+        return f"{missing}, planned {shown(change.planned)}"
     return f"{shown(change.now)} would become {shown(change.planned)}"
 
 

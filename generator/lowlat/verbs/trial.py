@@ -41,7 +41,7 @@ def _said(by_kexec: bool, root: Root, trial: BootEntry) -> Iterator[str]:
     yield "a panic, or a boot that does not complete, reboots by itself"
     yield _hard_hang(root, trial)
     start = "run 'systemctl kexec'" if by_kexec else "reboot"
-    yield f"{start} when convenient, then run 'lowlat-gen promote'"
+    yield f"{start} when convenient; in that boot 'lowlat-gen verify', then 'lowlat-gen promote'"
 
 
 def _hard_hang(root: Root, trial: BootEntry) -> str:
