@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -92,6 +93,24 @@ static void stop_on_gap(struct run *run)
 	}
 }
 
+/* The detector's longest gap counts anew from here on, so that each is told once. */
+static void tell_gaps(struct run *run)
+{
+	for (size_t i = 0; run->options.on_gap_ns && i < run->detectors.count; i++) {
+		struct detector *detector = &run->detectors.items[i];
+		const double least = (double)run->options.on_gap_ns;
+		uint64_t longest = atomic_load(&detector->live.max);
+		char line[64];
+
+		if (clock_ns(&run->clock, (double)longest) < least)
+			continue;
+		longest = atomic_exchange(&detector->live.max, 0);
+		snprintf(line, sizeof(line), "gap %u %.0f", detector->cpu,
+			 clock_ns(&run->clock, (double)longest));
+		phases_tell(run->options.phases, line);
+	}
+}
+
 /* Waits as run_wait_until() does, and serves the observers of the run meanwhile. */
 static void attend_until(struct run *run, uint64_t deadline)
 {
@@ -105,6 +124,7 @@ static void attend_until(struct run *run, uint64_t deadline)
 		capture_drain(&run->capture);
 		series_tick(&run->series);
 		stop_on_gap(run);
+		tell_gaps(run);
 		tell(run);
 		now = clock_raw_ns();
 	}

@@ -123,6 +123,9 @@ static const struct option table[] = {
 	  argument_time, FIELD(threshold_ns), .least = 50, .most = NS_PER_S },
 	{ "stop-on", "TIME", "end the run at a gap of at least this length, 50ns to 1h",
 	  argument_time, FIELD(stop_on_ns), .least = 50, .most = 3600 * NS_PER_S },
+	{ "on-gap", "TIME",
+	  "write a line \"gap CPU NS\" to --phases within 0.1 s of a gap of at least this length",
+	  argument_time, FIELD(on_gap_ns), .least = 50, .most = 3600 * NS_PER_S },
 	{ "policy", "POLICY", "other, fifo:N, rr:N or deadline:RUNTIME/PERIOD (default other)",
 	  set_policy, FIELD(policy) },
 	{ "load", "SCENARIO", "load by stress-ng during the run (default idle): idle, ", set_load,
@@ -198,6 +201,9 @@ int options_parse(int argc, char *const argv[], struct options *ret)
 	if (ret->follow && ret->json && strcmp(ret->json, "-") == 0)
 		return refuse("--follow: writes to standard output as --json does; give --json a "
 			      "file");
+	if (ret->on_gap_ns && ret->follow)
+		return refuse("--on-gap: --follow tells the longest gap of each second; leave one "
+			      "of them out");
 	if (ret->phases == STDOUT_FILENO &&
 	    (ret->follow || (ret->json && strcmp(ret->json, "-") == 0)))
 		return refuse("--phases 1: standard output holds the figures; give another "

@@ -112,7 +112,7 @@ function _shtab_lowlat_gen_using
 end
 
 set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
-set -g _shtab_lowlat_gen_opts_with_value --against --arm --as --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --memory --metrics --openshift --out --ovs-dpdk --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --shared --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --work
+set -g _shtab_lowlat_gen_opts_with_value --against --arm --as --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --memory --metrics --on-gap --openshift --out --ovs-dpdk --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --shared --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --work
 
 complete -c lowlat-gen -e
 complete -c lowlat-gen -f
@@ -254,6 +254,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l duration -x -d 'h
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l warmup -x -d 'how long to wait before (5s)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l threshold -x -d 'the shortest gap that counts (100ns)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l stop-on -x -d 'end the run within 0.1 s of a gap of at least this length'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l on-gap -x -d 'at a gap of at least this length run CMD, on another CPU and at most once a minute; the measurement goes on'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l load-cpus -xka "(_lowlat_load_cpus)" -d 'CPUs for the load (default: the other CPUs)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l oslat -l no-oslat -d 'cross-check with oslat'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l second-opinion -xka "(_lowlat_tools)" -d 'cross-check with oslat, cyclictest, osnoise, timerlat, or all'
@@ -263,6 +264,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l wakeup -xka "(_lo
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l seed -x -d 'random seed of the loads'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l events -xka "(_lowlat_file)" -d 'write every gap as cpu,begin,end'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l json -d 'print the stable JSON form: where the runs were written'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_file)" -d 'the program of --on-gap, after --'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a report -d 'compare runs: how much noise went away'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l against -xka "(_lowlat_file)" -d 'runs after the change; with 5 or more boots on each side the change is tested'

@@ -4,7 +4,7 @@
 
 
 
-_shtab_lowlat_measure_option_strings=(--cpus --duration --warmup --threshold --stop-on --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --work-mixed --wakeup --throughput --emulated --label --seed --json --events --capture --observer --follow --phases --check --tools --help --version)
+_shtab_lowlat_measure_option_strings=(--cpus --duration --warmup --threshold --stop-on --on-gap --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --work-mixed --wakeup --throughput --emulated --label --seed --json --events --capture --observer --follow --phases --check --tools --help --version)
 
 _shtab_lowlat_measure___policy_COMPGEN=_lowlat_policy
 _shtab_lowlat_measure___load_COMPGEN=_lowlat_load

@@ -78,7 +78,7 @@ function _shtab_lowlat_measure_using
 end
 
 set -g _shtab_lowlat_measure_commands 
-set -g _shtab_lowlat_measure_opts_with_value --capture --cpus --duration --events --json --label --load --load-cpus --observer --phases --policy --second-opinion --seed --stop-on --threshold --throughput --wakeup --warmup --work
+set -g _shtab_lowlat_measure_opts_with_value --capture --cpus --duration --events --json --label --load --load-cpus --observer --on-gap --phases --policy --second-opinion --seed --stop-on --threshold --throughput --wakeup --warmup --work
 
 complete -c lowlat-measure -e
 complete -c lowlat-measure -f
@@ -88,6 +88,7 @@ complete -c lowlat-measure -n _shtab_lowlat_measure_using -l duration -x -d '1ms
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l warmup -x -d 'run everything this long before counting, 0s to 1h (default 5s)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l threshold -x -d 'the shortest gap that counts, 50ns to 1s (default 100ns)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l stop-on -x -d 'end the run at a gap of at least this length, 50ns to 1h'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l on-gap -x -d 'write a line "gap CPU NS" to --phases within 0.1 s of a gap of at least this length'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l policy -xka "(_lowlat_policy)" -d 'other, fifo:N, rr:N or deadline:RUNTIME/PERIOD (default other)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load -xka "(_lowlat_load)" -d 'load by stress-ng during the run (default idle): idle, faults, vm, memory, oom, major-faults, cpu, timers, ipi, files, network, mixed'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load-cpus -xka "(_lowlat_all)" -d 'CPUs for the load (default: those not measured)'

@@ -26,6 +26,16 @@ def positional(metavar: object, text: str, default: Any = None, **how: object) -
     return option(metavar, text, default, positional=True, **how)
 
 
+def command(text: str) -> Any:
+    """A field for the user's program, with its arguments: all that follows the options."""
+    return positional("CMD", text, (), nargs="...", action="store")
+
+
+def program(given: tuple[str, ...]) -> tuple[str, ...]:
+    """The value of command() without the "--" before it."""
+    return given[1:] if given[:1] == ("--",) else given
+
+
 #: The least and the greatest number of seconds, and this range in words.
 Span = tuple[float, float, str]
 

@@ -10,8 +10,8 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NoReturn, Optional, Union
@@ -158,6 +158,18 @@ def keep_off(cpus: Iterable[int]) -> None:
     own = os.sched_getaffinity(0).difference(cpus)
     with suppress(OSError):
         os.sched_setaffinity(0, own or set(range(os.cpu_count() or 1)).difference(cpus))
+
+
+@contextmanager
+def aside(cpus: Iterable[int]) -> Iterator[None]:
+    """Keep this process and what it starts off the CPUs during the block, if possible."""
+    own = os.sched_getaffinity(0)
+    keep_off(cpus)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.sched_setaffinity(0, own)
 
 
 def wait(child: Child, seconds: float) -> Optional[int]:

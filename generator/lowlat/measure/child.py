@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Callable
+from typing import IO, Any, Callable, Optional
 
 import lowlat
 from lowlat.base import files, process, trust
@@ -56,14 +56,24 @@ def execute(
     *,
     limit: float,
     every: float = 0.1,
+    hear: Optional[Callable[[str], None]] = None,
 ) -> Finished:
-    """Run the harness to its end, calling ``tick`` every so many seconds; ended after ``limit``. A
-    signal to end is forwarded and answered, and the harness gets time to write its partial result;
-    a second signal ends it at once. Raises LowlatError if it cannot be started."""
-    with _memory() as out, _memory() as err, _noted() as received, _lifeline() as end:
+    """Run the harness to its end, calling ``tick`` every so many seconds, and ``hear`` with each
+    line of its phases; ended after ``limit``. A signal to end is forwarded and answered, and the
+    harness gets time to write its partial result; a second signal ends it at once. Raises
+    LowlatError if it cannot be started."""
+    with _memory() as out, _memory() as err, _noted() as received, _lifeline() as (reader, end):
         child = process.start([*argv, f"--phases={end}"], stdout=out, stderr=err, handed=(end,))
+        phases = _Lines(reader)
+
+        def look() -> None:
+            tick()
+            if hear is not None:
+                for line in phases.read():
+                    hear(line)
+
         try:
-            timed_out = not _watch(child, tick, answer, received, limit, every)
+            timed_out = not _watch(child, look, answer, received, limit, every)
         finally:
             # A harness that has ended, killed or not, leaves no process: its reapers ensure that.
             process.end_group(child)
@@ -85,15 +95,31 @@ def _noted() -> Iterator[list[int]]:
 
 
 @contextmanager
-def _lifeline() -> Iterator[int]:
-    """The end of a pipe that the harness gets; the other closes with this process, killed or not,
-    and the harness then ends its run."""
+def _lifeline() -> Iterator[tuple[int, int]]:
+    """The ends of a pipe of which the harness gets the second; the first closes with this process,
+    killed or not, and the harness then ends its run. Reading does not wait."""
     reader, writer = os.pipe()
+    os.set_blocking(reader, False)
     try:
-        yield writer
+        yield reader, writer
     finally:
         os.close(reader)
         os.close(writer)
+
+
+class _Lines:
+    """The lines that come through a pipe."""
+
+    def __init__(self, reader: int) -> None:
+        self._reader = reader
+        self._rest = b""
+
+    def read(self) -> list[str]:
+        """The lines that came since the last call."""
+        with suppress(BlockingIOError):
+            self._rest += os.read(self._reader, 1 << 16)
+        *whole, self._rest = self._rest.split(b"\n")
+        return [process.text(line) for line in whole]
 
 
 def _watch(

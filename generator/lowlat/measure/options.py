@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base.arguments import flag, option, seconds
+from lowlat.base.arguments import command, flag, option, seconds
 from lowlat.base.process import find
 from lowlat.measure.tools.known import KNOWN
 from lowlat.model.endpoint import WAKEUP
@@ -29,7 +29,7 @@ WAKEUP_INTERVAL = "1ms"
 
 #: Options with the same name in lowlat-measure.
 _PASSED_ON = (
-    *("label", "cpus", "duration", "warmup", "threshold", "stop_on", "policy"),
+    *("label", "cpus", "duration", "warmup", "threshold", "stop_on", "on_gap", "policy"),
     *("load", "load_cpus", "seed", "events"),
     *("second_opinion", "work", "wakeup", "throughput"),
 )
@@ -78,6 +78,11 @@ class MeasureOptions(MeasureChoice):
     stop_on: Optional[str] = option(
         "TIME", "end the run within 0.1 s of a gap of at least this length"
     )
+    on_gap: Optional[str] = option(
+        "TIME",
+        "at a gap of at least this length run CMD, on another CPU and at most once a minute; "
+        "the measurement goes on",
+    )
     load_cpus: Optional[str] = option(
         "LIST|all|siblings", "CPUs for the load (default: the other CPUs)"
     )
@@ -96,6 +101,7 @@ class MeasureOptions(MeasureChoice):
     )
     seed: Optional[str] = option("N", "random seed of the loads")
     events: Optional[str] = option("FILE", "write every gap as cpu,begin,end")
+    command: tuple[str, ...] = command("the program of --on-gap, after --")
     emulated: bool = False
     host: Mapping[str, object] = field(default_factory=dict)
 

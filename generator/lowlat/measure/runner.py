@@ -5,7 +5,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -20,10 +20,12 @@ from lowlat.base.terminal import Progress, say
 from lowlat.host.cpu_idle import busy_shares, idle_ticks
 from lowlat.host.root import Root
 from lowlat.measure.child import execute, find_harness, private_folder
+from lowlat.measure.on_gap import OnGap
 from lowlat.measure.options import MeasureOptions, gaps_file
 from lowlat.measure.remedies import Remedies
 from lowlat.measure.tools import results
 from lowlat.measure.tools.known import KNOWN
+from lowlat.model.cpuset import CpuSet
 
 _LABEL = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -52,16 +54,26 @@ def check(options: MeasureOptions, *, here: bool = True) -> None:
     or if stress-ng or a cross-check that was named is not installed."""
     for one in options.set_ups():
         one.seconds()
-        argv = [*one.argv(find_harness()), "--check" if here else "--help"]
-        asked = process.run(argv, timeout=_ASK_S)
-        if asked.status == 2:
-            raise Refused(_words(asked))
+        _ask([*one.argv(find_harness()), "--check" if here else "--help"])
     check_programs(options, here=here)
+
+
+def _ask(argv: Sequence[str]) -> str:
+    """What the harness answers. Raises Refused if it refuses."""
+    asked = process.run(argv, timeout=_ASK_S)
+    if asked.status == 2:
+        raise Refused(_words(asked))
+    return asked.stdout
 
 
 def check_programs(options: MeasureOptions, *, here: bool = True) -> None:
     """Raises NotInstalled if stress-ng is needed, or a cross-check was named, and is not installed
-    (``here``)."""
+    (``here``); Refused if there is a gap to react to without a program, or the reverse."""
+    if bool(options.on_gap) != bool(options.command):
+        why = "no program given" if options.on_gap else f"'{options.command[0][:60]}': no gap given"
+        raise Refused(f"--on-gap: {why}", hint="lowlat-gen measure ... --on-gap 50us -- CMD")
+    if options.command and find(options.command[0]) is None:
+        raise Refused(f"--on-gap: there is no program {options.command[0]!r}", hint="name its path")
     if (options.throughput or options.load not in (None, "idle")) and not find("stress-ng"):
         raise process.NotInstalled("stress-ng")
     named = {*(options.second_opinion or "").split(","), *(["oslat"] if options.oslat else [])}
@@ -95,6 +107,7 @@ def measure(
     files.check("--out", str(path))
     progress = Progress(f"measuring {options.label}", expected)
     ended = 0
+    on_gap = _on_gap(options, harness) if options.on_gap else None
     with nullcontext() if options.causes is False else private_folder() as folder:
         argv = options.argv(harness, folder)
 
@@ -103,20 +116,36 @@ def measure(
             say(f"ending the run: what was measured so far will be in {path}")
 
         tick, told = (_nothing, _nothing) if quiet else (progress.tick, answer)
-        every = 1.0 if quiet else 0.1  # nobody looks, and each call wakes a CPU
+        # Each call wakes a CPU.
+        every = 1.0 if quiet and not on_gap else 0.1
         idle, began = idle_ticks(Root()), monotonic()
-        finished = execute(argv, tick, told, limit=3 * expected + _SLACK_S, every=every)
+        with on_gap or nullcontext():
+            hear = on_gap.hear if on_gap else None
+            limit = 3 * expected + _SLACK_S
+            finished = execute(argv, tick, told, limit=limit, every=every, hear=hear)
         progress.done()
         ticks = os.sysconf("SC_CLK_TCK") * (monotonic() - began)
         busy = busy_shares(idle, idle_ticks(Root()), ticks)
         document = _document(finished)
         document["host"] = {**options.host, "busy": busy}
+        if on_gap:
+            document["on_gap"] = on_gap.to_json()
         if folder is not None:
             gaps = gaps_file(folder) if options.events is None else Path(options.events)
             ended = _explain(document, folder, gaps, remedies)
     results.add(document)
     _keep(str(path), json.dumps(document, indent=2))
     return Measured(path, ended or finished.status, _problems(document))
+
+
+def _on_gap(options: MeasureOptions, harness: str) -> OnGap:
+    """The reaction to long gaps. Raises Refused if the run measures every CPU."""
+    rows = (line.partition(": ") for line in _ask([*options.argv(harness), "--check"]).splitlines())
+    told = {name: CpuSet.parse_list(cpus) for name, _, cpus in rows}
+    if not told["rest"]:
+        hint = "measure fewer with --cpus"
+        raise Refused("--on-gap: no CPU is left to run the program on", hint=hint)
+    return OnGap(options.command, told["measured"])
 
 
 def _keep(out: str, text: str) -> None:

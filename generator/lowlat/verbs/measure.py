@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base.arguments import flag
+from lowlat.base.arguments import flag, program
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import filled, say
 from lowlat.base.typed_json import decode_fields
@@ -43,7 +43,8 @@ def main(args: MeasureArguments, host: Optional[Mapping[str, object]] = None) ->
     complaints, runs = [], []
     host = _host() if host is None else host
     interval = wakeups(args.wanted.wakeup, host.get("judged_by"))
-    wanted = replace(args.wanted, host=host, wakeup=interval)
+    command = program(args.wanted.command)
+    wanted = replace(args.wanted, host=host, wakeup=interval, command=command)
     if wanted.load_cpus == "siblings":
         wanted = replace(wanted, load_cpus=_siblings(wanted.cpus or "", host))
     set_ups = tuple(wanted.set_ups())

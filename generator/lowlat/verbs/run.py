@@ -5,12 +5,11 @@ Output and exit status belong to the program, so only ``--dry-run`` prints warni
 boot that does not isolate the CPUs, one line on stderr says so.
 """
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.base.arguments import flag, option, positional
+from lowlat.base.arguments import command, flag, option, program
 from lowlat.base.errors import Refused
 from lowlat.host.archive import open_root
 from lowlat.host.root import CPU, Root
@@ -41,19 +40,17 @@ class RunArguments:
     dry_run: bool = flag("print where the program would run, with warnings")
     systemd_drop_in: bool = flag("print a drop-in that places a systemd service; run nothing")
     root: str = options.root()
-    command: tuple[str, ...] = positional(
-        "CMD", "the program, after --", (), nargs=argparse.REMAINDER, action="store"
-    )
+    command: tuple[str, ...] = command("the program, after --")
 
 
 def main(args: RunArguments) -> int:
     root = open_root(args.root)
-    command = args.command[1:] if args.command[:1] == ("--",) else args.command
-    _check(args, command, root)
+    given = program(args.command)
+    _check(args, given, root)
     plan = chosen_plan.here(root) if args.cpus == "auto" else None
     where = _place(args, plan, root)
     if args.dry_run:
-        _tell(command, where, plan, root)
+        _tell(given, where, plan, root)
         return 0
     if plan:
         chosen_plan.remark(plan, root)
@@ -62,7 +59,7 @@ def main(args: RunArguments) -> int:
         return 0
     if plan:
         chosen_plan.note(launch.not_isolated(where, root))
-    return (launch.run_and_spread if where.one_per_thread else launch.exec_on_cpus)(command, where)
+    return (launch.run_and_spread if where.one_per_thread else launch.exec_on_cpus)(given, where)
 
 
 def _check(args: RunArguments, command: Sequence[str], root: Root) -> None:

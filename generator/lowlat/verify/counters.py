@@ -10,7 +10,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Optional
 
@@ -161,7 +161,7 @@ def read(root: Root, cpus: CpuSet, seconds: float) -> Optional[Counted]:
 def _measure(root: Root, cpus: CpuSet, seconds: float) -> str:
     if not root.live:
         return ""
-    with _aside(cpus):
+    with process.aside(cpus):
         idle = _idle(root, cpus)
         with _spinners(idle, seconds) as spinning:
             time.sleep(_SETTLE)
@@ -190,18 +190,6 @@ def _idle(root: Root, cpus: CpuSet) -> CpuSet:
     least = 0.9 * _LOOK * os.sysconf("SC_CLK_TCK")
     after = idle_ticks(root)
     return CpuSet.of(cpu for cpu in cpus if after.get(cpu, 0) - before.get(cpu, 0) >= least)
-
-
-@contextmanager
-def _aside(cpus: CpuSet) -> Iterator[None]:
-    """Keep this process off the CPUs during the block, if possible."""
-    own = os.sched_getaffinity(0)
-    process.keep_off(cpus)
-    try:
-        yield
-    finally:
-        with suppress(OSError):
-            os.sched_setaffinity(0, own)
 
 
 @contextmanager

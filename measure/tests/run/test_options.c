@@ -93,6 +93,8 @@ static void test_accepted(void)
 	ok(!PARSE("--emulated") && options.emulated, "--emulated");
 	ok(!options.stop_on_ns && !PARSE("--stop-on", "1ms") && options.stop_on_ns == NS_PER_MS,
 	   "--stop-on");
+	ok(!options.on_gap_ns && !PARSE("--on-gap", "1ms") && options.on_gap_ns == NS_PER_MS,
+	   "--on-gap");
 	ok(options.phases == -1 && !PARSE("--phases", "2") && options.phases == 2, "--phases");
 	ok(!PARSE("--warmup", "0s") && options.warmup_ns == 0, "no warm-up");
 	ok(!PARSE("--cpus", "1", "--cpus", "2-4") && options.cpus.count == 3,
@@ -113,6 +115,8 @@ static void test_refused(void)
 	check_refused("--warmup", "2h", "0ns to 1h");
 	check_refused("--threshold", "49ns", "50ns to 1s");
 	check_refused("--stop-on", "0s", "50ns to 1h");
+	check_refused("--on-gap", "49ns", "50ns to 1h");
+	check_refused("--on-gap=1ms", "--follow", "leave one of them out");
 	check_refused("--policy", "fifo:0", "N from 1 to 99");
 	check_refused("--policy", "fifo:100", "N from 1 to 99");
 	check_refused("--policy", "rr", "N from 1 to 99");
