@@ -70,6 +70,7 @@ def explained(
     attach(document, folder, folder / "gaps.csv")
     found: dict[str, Any] = document["cpus"][0]
     found["notes"] = document["attribution"]["notes"]
+    found["longest_gap"] = document.get("longest_gap")
     return found
 
 
@@ -137,6 +138,35 @@ def test_a_long_gap_is_told_by_its_largest_causes(tmp_path: Path) -> None:
         (one["time_ns"] for one in others), reverse=True
     )
     assert sum(link["time_ns"] for link in gap["chain"]) == gap["length_ns"] == at - 1000
+
+
+def test_the_trace_around_the_longest_gap_is_kept(tmp_path: Path) -> None:
+    begin, end = 50_000_000, 50_040_000
+    lines = [
+        line(begin - 2_000_000, "too_early: x=1"),
+        *(line(begin - 900_000 + number, f"mark: n={number}") for number in range(150)),
+        line(begin + 1000, "irq_handler_entry: irq=36 name=eth0"),
+        switch(begin + 20_000, SPIN, ("hog", 9)),
+        line(end + 50_000, "mark: n=after"),
+        line(end + 200_000, "too_late: x=1"),
+    ]
+    gaps = [(1000, 2000), (begin, end), (60_000_000, 60_001_000)]
+    kept = explained(tmp_path, lines, gaps)["longest_gap"]
+    events = kept.pop("events")
+    assert kept == {"cpu": 1, "begin_s": 0.05, "length_ns": 40_000, "left_out": 50}
+    assert len(events) == 103 and events[0]["text"] == "n=50"
+    irq, taken, after = events[-3:]
+    assert irq == {
+        "at_ns": 1000,
+        "task": "lowlat-measure-77",
+        "event": "irq_handler_entry",
+        "text": "irq=36 name=eth0",
+    }
+    assert (taken["at_ns"], taken["event"]) == (20_000, "sched_switch")
+    assert "next_comm=hog" in taken["text"] and (after["at_ns"], after["text"]) == (
+        90_000,
+        "n=after",
+    )
 
 
 def test_a_worker_is_named_by_its_work_and_one_more_work_is_one_more_cause(tmp_path: Path) -> None:

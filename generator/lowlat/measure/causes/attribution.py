@@ -13,6 +13,7 @@ from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import encode, encode_fields
 from lowlat.catalogue import remedy
 from lowlat.measure.causes import join, periods, together
+from lowlat.measure.causes.around import Around, of_longest
 from lowlat.measure.causes.capture import (
     Capture,
     CpuCapture,
@@ -45,7 +46,8 @@ def attach(
     """
     capture = read_capture(folder)
     gaps_of = read_gaps(gaps)
-    analyst = _Analyst(capture, remedies or Remedies(), document)
+    around = of_longest(capture, gaps_of) if capture.observer == "trace" else None
+    analyst = _Analyst(capture, remedies or Remedies(), document, around)
     captured = {cpu.cpu: cpu for cpu in capture.cpus}
     cpus = document.get("cpus")
     for item in cpus if isinstance(cpus, list) else ():
@@ -54,6 +56,8 @@ def attach(
             item.update(analyst.cpu(cpu, gaps_of[cpu.cpu], item))
             if capture.observer == "trace" and item.get("wakeup"):
                 analyst.add_latest(cpu, item["wakeup"])
+    if around is not None:
+        document["longest_gap"] = encode(around.trace())
     document["together"] = encode(together.find(capture, gaps_of))
     notes = [*_notes(capture), *analyst.notes]
     document["attribution"] = {"observer": capture.observer, "notes": notes}
@@ -82,8 +86,15 @@ def _notes(capture: Capture) -> Iterator[str]:
 class _Analyst:
     """Works through a capture, CPU by CPU."""
 
-    def __init__(self, capture: Capture, remedies: Remedies, document: Document) -> None:
+    def __init__(
+        self,
+        capture: Capture,
+        remedies: Remedies,
+        document: Document,
+        around: Optional[Around] = None,
+    ) -> None:
         self._capture = capture
+        self._around = around
         self._remedies = remedies
         self._hz = _ticks_per_s(document)
         # Only a real-time thread is throttled, so that its CPU idles (kernel/sched/rt.c).
@@ -132,10 +143,13 @@ class _Analyst:
         first = next(events, None)
         since = first.time if cpu.lost and first is not None else 0
         times, outs = array("q"), 0
+        around = self._around if item is not None else None
 
         def noted() -> Iterator[TraceEvent]:
             nonlocal outs
             for event in chain([first] if first is not None else [], events):
+                if around is not None:
+                    around.note(cpu, event)
                 if cpu.begin <= event.time < cpu.end:
                     times.append(event.time)
                     outs += event.name == "sched_switch" and event.pid == cpu.thread
