@@ -66,6 +66,54 @@ def test_a_dpdk_worker_has_a_core_of_its_own(tmp_path: Path) -> None:
     assert said("isolated", "dpdk", tree) == "-l 0,2,4,6 --main-lcore 0"
 
 
+def test_a_guest_sees_siblings_as_siblings(tmp_path: Path) -> None:
+    """By the numbers of its CPUs (QEMU, hw/i386/topology.h): neighbours are threads of a core."""
+    tree = synthetic.write(Shape(kinds=(Kind(4, 2),), numbering="far").model(), tmp_path)
+    text = said("isolated", "libvirt", tree)
+    pins = [int(cpu) for cpu in re.findall(r"<vcpupin vcpu='\d' cpuset='(\d)'/>", text)]
+    assert sorted(pins) == [1, 2, 3, 5, 6, 7]
+    assert all(pins[at + 1] == pins[at] + 4 for at in (0, 2, 4))
+    assert "cores='3' threads='2'" in text
+
+
+def test_what_nothing_balances_is_told(tmp_path: Path) -> None:
+    tree = synthetic.write(Shape(kinds=(Kind(4, 1),)).model(), tmp_path)
+    for form in ("docker", "systemd"):
+        answer = lowlat("cpus", "isolated", "--as", form, "--root", tree)
+        assert "threads pile up" in answer.err, form
+        assert "threads pile up" not in lowlat("cpus", "isolated", "--root", tree).err
+        balanced = lowlat("cpus", "housekeeping", "--as", form, "--root", tree)
+        assert "threads pile up" not in balanced.err
+
+
+def test_forms_are_for_the_boot_with_the_plan(tmp_path: Path) -> None:
+    """A core that is offline now comes back with that boot, and the others keep their numbers."""
+    shape = Shape(kinds=(Kind(6, 2),), numbering="adjacent", offline=(2, 3))
+    tree = synthetic.write(shape.model(), tmp_path)
+    assert said("isolated", "dpdk", tree) == "-l 0,2,4,6,8,10 --main-lcore 0"
+    assert "<vcpupin vcpu='9'" in said("isolated", "libvirt", tree)
+    half = Shape(kinds=(Kind(8, 2),), numbering="adjacent", offline=(9,))
+    tree = synthetic.write(half.model(), tmp_path / "half")
+    assert said("housekeeping", "slurm", tree) == "CpuSpecList=0,1,8,9"
+    answer = lowlat("cpus", "housekeeping", "--as", "kubelet", "--root", tree)
+    assert answer.out == 'reservedSystemCPUs: "0-1,8-9"\n'
+    assert "CPU 9 is offline now" in answer.err
+    # Its core counts among the four threads of a kubelet.
+    out = tmp_path / "out"
+    assert lowlat("render", "--root", tree, "--format", "kubelet", "--out", out).status == 0
+    text = (out / "etc/kubernetes/kubelet.conf.d/90-lowlat.conf").read_text()
+    assert 'reservedSystemCPUs: "0-1,8-9"' in text
+
+
+def test_slurm_numbers_no_uneven_machine(tmp_path: Path) -> None:
+    hybrid = Shape(kinds=(Kind(2, 2), Kind(4, 1)), types_by="perf")
+    tree = synthetic.write(hybrid.model(), tmp_path)
+    answer = lowlat("cpus", "housekeeping", "--as", "slurm", "--root", tree)
+    assert (answer.status, answer.out) == (1, "") and "number of threads" in answer.err
+    told = lowlat("cpus", "housekeeping", "--as", "kubelet", "--root", tree).err
+    assert "may give reserved CPUs to a pod" in told
+
+
 def test_dpdk_counts_lcores_where_a_cpu_is_beyond_its_limit(tmp_path: Path) -> None:
     shapes = (Shape(packages=8, nodes=8, kinds=(Kind(17, 1),)), Shape(kinds=(Kind(160, 1),)))
     few, many = (synthetic.write(one.model(), tmp_path / str(one.packages)) for one in shapes)

@@ -21,6 +21,11 @@ from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.probe.kernel import read_running
 
+#: What threads meet on CPUs that are out of load balancing.
+UNBALANCED = (
+    "nothing is balanced among isolated CPUs: threads pile up on the one where they are started"
+)
+
 #: How often to look for new threads of the program, in seconds.
 _POLL_S = 0.05
 
@@ -68,8 +73,7 @@ def warnings(place: Launch, root: Root) -> tuple[str, ...]:
     warnings = list(filter(None, [not_isolated(place, root)]))
     if len(place.cpus & isolated) > 1 and not place.one_per_thread:
         warnings.append(
-            "nothing is balanced among isolated CPUs: threads pile up on the one where they are "
-            "started; --one-per-thread spreads them, or the program pins them itself"
+            f"{UNBALANCED}; --one-per-thread spreads them, or the program pins them itself"
         )
     if place.one_per_thread:
         warnings.append(f"with more than {len(place.cpus)} threads, some share a CPU")

@@ -36,11 +36,15 @@ class ChosenPlan:
     @property
     def at_boot(self) -> Machine:
         """The machine in the boot with the plan's line."""
-        line = f"{self.machine.cmdline or ''} {self.plan.cmdline.text}"
-        try:
-            return boot_machine(line, replace(self.machine, kernel=self.kernel))[0]
-        except Refused:
-            return self.machine
+        return at_boot(self.plan, replace(self.machine, kernel=self.kernel))
+
+
+def at_boot(plan: Plan, machine: Machine) -> Machine:
+    """The machine in the boot with the plan's line."""
+    try:
+        return boot_machine(f"{machine.cmdline or ''} {plan.cmdline.text}", machine)[0]
+    except Refused:
+        return machine
 
 
 def make_plan(choice: PlanChoice, root: Root, *, kubelet: bool = False) -> ChosenPlan:
@@ -63,7 +67,8 @@ def make_plan(choice: PlanChoice, root: Root, *, kubelet: bool = False) -> Chose
     wanted = options.consistent(choice.wanted)
     if kubelet and named.isolates:
         booted = planner.at_boot(machine, kernel, named, wanted)
-        request = for_kubelet(booted, merge(named.request, wanted.request))
+        returning = booted.cpus.online & machine.cpus.offline
+        request = for_kubelet(booted, merge(named.request, wanted.request), returning)
         wanted = replace(wanted, request=request)
     plan = planner.make_plan(machine, kernel, named, wanted)
     return ChosenPlan(machine, kernel, plan, _difference(plan, known))

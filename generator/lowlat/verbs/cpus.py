@@ -54,9 +54,18 @@ def main(args: CpusArguments) -> int:
     if args.form == "list":
         say(str(cpus))
     else:
-        chosen = ChosenCpus(cpus, plan, probe(root), launch.group_of(cpus, root))
+        machine = probe(root)
+        chosen = ChosenCpus(
+            cpus,
+            plan,
+            machine=chosen_plan.at_boot(plan, machine),
+            offline=machine.cpus.offline,
+            group=launch.group_of(cpus, root),
+        )
         for row in cpu_forms.rows(args.form, chosen):
             say(row)
+        for note in cpu_forms.notes(args.form, chosen):
+            chosen_plan.note(note)
     chosen_plan.remark(plan, root)
     return 0
 

@@ -16,7 +16,8 @@ from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.plan.cpu_request import parse_cpus
 from lowlat.probe import probe
-from lowlat.render import exports, files
+from lowlat.render import cpu_forms, exports, files
+from lowlat.render.cpu_forms import ChosenCpus
 from lowlat.render.exports import FORMATS, KUBERNETES
 from lowlat.render.performance_profile import Pool
 from lowlat.verbs import chosen_plan, options
@@ -52,10 +53,15 @@ def main(args: RenderArguments) -> int:
         why = "--openshift, --ovs-dpdk and --shared are for a PerformanceProfile"
         raise Refused(why, hint="give --format performance-profile too")
     plan = _plan(args, root)
+    gaps: tuple[str, ...] = ()
     if args.format:
-        rendered, gaps = exports.export(args.format, plan, _pool(args, plan, root))
+        pool, offline = _pool(args, plan, root)
+        rendered, gaps = exports.export(args.format, plan, pool)
+        if args.format in KUBERNETES:
+            kept = ChosenCpus(plan.housekeeping, plan, pool.machine, offline)
+            gaps = (*gaps, *cpu_forms.notes("kubelet", kept))
     else:
-        rendered, gaps = files.render(plan, root), ()
+        rendered = files.render(plan, root)
     for path in files.write(rendered, args.out):
         print(path)
     title = f"What {args.format} leaves out, and what the other side adds"
@@ -73,16 +79,18 @@ def _plan(args: RenderArguments, root: Root) -> Plan:
     return chosen.plan
 
 
-def _pool(args: RenderArguments, plan: Plan, root: Root) -> Pool:
+def _pool(args: RenderArguments, plan: Plan, root: Root) -> tuple[Pool, CpuSet]:
+    """The nodes with their machine in the boot with the plan, and its CPUs that are offline now."""
     machine = probe(root)
-    release = machine.kernel.release
-    if args.plan and (plan.cpus.online, plan.kernel) != (machine.cpus.online, release):
+    now, machine = machine, chosen_plan.at_boot(plan, machine)
+    if plan.cpus.online != machine.cpus.online:
         # Of a machine that is not at hand only its CPUs are known.
         cpus = replace(machine.cpus, online=plan.cpus.online, offline=plan.cpus.offline)
-        machine = replace(machine, cpus=cpus, processor=Processor())
-    return Pool(
+        now = machine = replace(machine, cpus=cpus, cores=(), processor=Processor())
+    pool = Pool(
         machine,
         operator.read_version(args.openshift) if args.openshift else None,
         plan.cpus_of(args.ovs_dpdk) if args.ovs_dpdk else CpuSet(),
         parse_cpus(machine, "--shared", args.shared) if args.shared else CpuSet(),
     )
+    return pool, now.cpus.offline
