@@ -5,17 +5,20 @@ unpacked in a folder; none is installed. Docker's form is not read: its daemon d
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lowlat.base.process import find
 from lowlat.model.cpuset import CpuSet
-from support import debs, needs
+from support import debs, needs, synthetic
 from support.cli import lowlat
 from support.harness import needs_two_cpus
+from support.synthetic import Kind, Shape
 from support.waits import GUARD_S
 
 pytestmark = [pytest.mark.packages, needs_two_cpus]
@@ -30,6 +33,26 @@ print("found", eal.rte_lcore_count(), eal.rte_get_main_lcore())
 
 _DOMAIN = """<domain type='kvm'><name>lowlat</name><memory>1</memory><vcpu>1</vcpu>
 <os><type>hvm</type></os>{}</domain>"""
+
+
+#: Shapes that Slurm numbers otherwise than Linux, one of them with a core that is offline now.
+_SHAPES = {
+    "far": Shape(packages=2, kinds=(Kind(4, 2),), numbering="far"),
+    "turns": Shape(packages=2, kinds=(Kind(4, 2),), numbering="turns"),
+    "nodes": Shape(packages=2, dies=2, kinds=(Kind(4, 2),), nodes=4, numbering="far"),
+    "offline": Shape(kinds=(Kind(8, 2),), numbering="far", offline=(3, 11)),
+}
+
+_SLURM = """ClusterName=lowlat
+SlurmctldHost=localhost
+AuthType=auth/none
+CredType=cred/none
+ProctrackType=proctrack/linuxproc
+PluginDir={plugins}
+SlurmdSpoolDir={folder}
+SlurmdPidFile={folder}/pid
+NodeName=lowlat {node} {kept}
+"""
 
 
 def printed(form: str) -> str:
@@ -72,6 +95,35 @@ def test_libvirt_takes_its_pins(unpacked: Path, tmp_path: Path) -> None:
     assert run(lint, "--noout", "--relaxng", grammar, domain) == (0, f"{domain} validates\n")
     domain.write_text(domain.read_text().replace("cpuset='", "cpuset='x"))
     assert run(lint, "--noout", "--relaxng", grammar, domain)[0] != 0, "the grammar sees CPUs"
+
+
+@pytest.mark.parametrize("name", _SHAPES)
+def test_slurm_keeps_its_jobs_off_the_housekeeping_cpus(name: str, tmp_path: Path) -> None:
+    """slurmd, with hwloc's view of that machine, tells which CPUs of the kernel it reserves."""
+    packages, shape = debs.SLURM.tree(), _SHAPES[name]
+    now, booted = (
+        synthetic.write(replace(shape, offline=off).model(), tmp_path / str(len(off)))
+        for off in (shape.offline, ())
+    )
+    kept = lowlat("cpus", "housekeeping", "--as", "slurm", "--root", now).out.strip()
+    ours = lowlat("cpus", "housekeeping", "--root", now).out.strip()
+    (slurmd,) = packages.rglob("slurmd-wlm")
+    (plugins,) = (path.parent for path in packages.rglob("auth_none.so"))
+    view = {
+        "HWLOC_FSROOT": str(booted),
+        "HWLOC_COMPONENTS": "linux,stop",
+        "LD_LIBRARY_PATH": f"{plugins.parent}:{plugins}",
+    }
+    status, told = run(slurmd, "-C", **view)
+    node = re.search(r"CPUs=.*?ThreadsPerCore=\d+", told)
+    assert status == 0 and node, told
+    conf = tmp_path / "slurm.conf"
+    text = _SLURM.format(plugins=plugins, folder=tmp_path / "spool", node=node[0], kept=kept)
+    (tmp_path / "spool").mkdir()
+    conf.write_text(text)
+    # It ends where it does not find the program that starts jobs.
+    _, told = run(slurmd, "-D", "-N", "lowlat", "-f", conf, "-d", tmp_path / "none", **view)
+    assert re.findall(r"Reserved machine CPU IDs: (\S+)", told) == [ours], told
 
 
 def test_systemd_takes_its_drop_in(tmp_path: Path) -> None:

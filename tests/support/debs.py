@@ -104,13 +104,18 @@ CONSUMERS = Unpacked(
     "^(librte-(eal|kvargs|telemetry)[0-9]+|libvirt0|libvirt-common|libxml2-utils)$",
     "usr/bin/xmllint",
 )
+SLURM = Unpacked(
+    "slurm",
+    "^(slurmd|slurm-wlm-basic-plugins|libmunge2|liblua5[.][14]-0)$",
+    "usr/sbin/slurmd-wlm",
+)
 _EMU = "^(grub-emu|libc6|libdevmapper1.02.1|libselinux1|libudev1|libpcre2-8-0|libcap2|libgcc-s1)$"
 #: GRUB 2.12, and GRUB 2.14 with its own command for entry files.
 GRUB_2_12 = Unpacked("grub-emu", _EMU, "usr/bin/grub-emu", "trixie")
 GRUB_2_14 = Unpacked("grub-emu", _EMU, "usr/lib/grub/x86_64-emu/blsuki.mod", "sid")
 PROMTOOL = Unpacked("prometheus", "^prometheus$", "usr/bin/promtool")
 
-_GATE = (TUNED, SYSTEMD_BOOT, CONSUMERS)
+_GATE = (TUNED, SYSTEMD_BOOT, CONSUMERS, SLURM)
 _PROOFS = (GRUB_2_12, GRUB_2_14, PROMTOOL)
 
 

@@ -370,10 +370,11 @@ def _thread_files(model: Model, thread: Thread) -> Iterator[tuple[str, str]]:
 def _topology_files(model: Model, thread: Thread, folder: str) -> Iterator[tuple[str, str]]:
     quirks = model.shape.quirks
     siblings, package = model.cores[thread.core], model.packages[thread.package]
-    names = ["thread_siblings"] if "old-names" in quirks else ["thread_siblings", "core_cpus"]
-    for name in names:
-        yield from _both(model, folder, f"{name}_list", name, siblings)
-    yield from _both(model, folder, "core_siblings_list", "core_siblings", package)
+    names = {"thread_siblings": siblings, "core_siblings": package}
+    if "old-names" not in quirks:
+        names.update(core_cpus=siblings, package_cpus=package)
+    for name, cpus in names.items():
+        yield from _both(model, folder, f"{name}_list", name, cpus)
     yield f"{folder}/core_id", "0" if "same-core-id" in quirks else str(thread.core)
     yield f"{folder}/die_id", str(thread.die)
     yield f"{folder}/cluster_id", str(thread.cluster)
