@@ -63,7 +63,10 @@ def contents(root: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("node", "held", "moved"),
-    [("1", "2", "10"), ("0", "2", "1"), ("-1", "2", "11"), ("1", "3", "1"), ("7", "2", "11")],
+    [
+        *[("1", "2", "10"), ("0", "2", "1"), ("-1", "2", "11"), ("1", "3", "1"), ("7", "2", "11")],
+        *[("1", "ff", "10"), ("0", "ff", "1"), ("-1", "ff", "11"), ("7", "ff", "11")],
+    ],
 )
 def test_an_interrupt_stays_on_the_node_of_its_device(
     tmp_path: Path, node: str, held: str, moved: str

@@ -223,7 +223,8 @@ def _make_groups(
 
 def _wanted(outcome: Inspected, root: Root) -> str:
     """The planned value. Of an affinity mask that reaches beyond the planned CPUs, the planned ones
-    are kept; if there are none, those on the device's node are taken, if any."""
+    are kept, those on the device's node if there are any; if none is left, those on its node are
+    taken. At boot the kernel chooses so too (kernel/irq/manage.c, irq_setup_affinity())."""
     if outcome.entry.reads is not ValueFormat.WITHIN:
         return outcome.setting.value
     planned = CpuSet.parse_mask(outcome.setting.value)
@@ -231,7 +232,8 @@ def _wanted(outcome: Inspected, root: Root) -> str:
         held = CpuSet.parse_mask(outcome.value or "0")
     except CpuSetError:
         return outcome.setting.value
-    return ((held & planned) or (_node_of(outcome.path, root) & planned) or planned).mask()
+    near = planned & _node_of(outcome.path, root)
+    return ((held & near) or (held & planned) or near or planned).mask()
 
 
 def _node_of(path: str, root: Root) -> CpuSet:
