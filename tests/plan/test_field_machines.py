@@ -191,6 +191,7 @@ def test_cpus_that_are_alike_need_no_warning() -> None:
     assert not any("size" in text for text in planned("strix-hx370")[1])
     (told,) = [text for text in planned("ryzen-7950x3d")[1] if "size" in text]
     assert "(96 MiB: CPU 1-7,17-23; 32 MiB: CPU 8-15,24-31): --isolate 8-15,24-31 takes" in told
+    assert told.endswith("the system, which then has 8 of 16 cores, more than it gets unasked")
 
 
 def test_low_power_cores_serve_the_system_or_come_last() -> None:

@@ -102,4 +102,17 @@ def unlike(machine: Machine, isolated: CpuSet, first: int) -> Iterator[str]:
         if len(parts) > 1 and frozenset(parts.values()) not in told:
             told.add(frozenset(parts.values()))
             shown = "; ".join(f"{name}: CPU {cpus}" for name, cpus in parts.items())
-            yield f"{what} ({shown}): --isolate {alike} takes CPUs that are alike"
+            yield (
+                f"{what} ({shown}): --isolate {alike} takes CPUs that are alike"
+                f"{_cost_of_caches(machine, alike)}"
+            )
+
+
+def _cost_of_caches(machine: Machine, alike: CpuSet) -> str:
+    """What it takes to leave the system whole caches of its own, where these CPUs do."""
+    system = machine.cpus.online - alike
+    if any(level.beside(system) & alike for level in levels(machine)):
+        return ""
+    kept = sum(not core.cpus & alike for core in machine.cores)
+    cost = f"{kept} of {len(machine.cores)} cores, more than it gets unasked"
+    return f" and share no cache with the system, which then has {cost}"
