@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 
 import lowlat
 from lowlat.explain.guides import find
+from lowlat.plan.cpu_request import CpuRequest
 from support.ansible_hosts import COLLECTION, Ansible, ansible_or_skip
 
 pytestmark = pytest.mark.ansible
@@ -26,6 +28,8 @@ pytestmark = pytest.mark.ansible
 full = pytest.mark.proof
 MODULES = sorted(path.stem for path in (COLLECTION / "plugins/modules").glob("*.py"))
 ROLE = COLLECTION / "roles/lowlat"
+#: Options of a plan beside the choice of its CPUs.
+OTHERS = ("profile", "enable", "disable", "as_host")
 ARCHIVE = f"lowlat-lowlat-{lowlat.__version__}.tar.gz"
 
 
@@ -127,6 +131,17 @@ def test_a_zero_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     words = importlib.import_module("lowlat_gen").words
     given = {"housekeeping_cores": 0, "as_host": False, "isolate": None, "enable": ["a", "b"]}
     assert words(given, given) == ["--housekeeping-cores", "0", "--enable", "a", "--enable", "b"]
+
+
+def test_every_option_of_a_plan_is_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But the kernel: entries are for all that a host has."""
+    monkeypatch.syspath_prepend(COLLECTION / "plugins/module_utils")
+    names = sorted(importlib.import_module("lowlat_gen").PLAN_OPTIONS.keys() - {"kernel"})
+    assert names == sorted({one.name for one in fields(CpuRequest)} | {*OTHERS})
+    for path in (ROLE / "tasks/main.yml", COLLECTION / "playbooks/rolling_trial.yml"):
+        text = path.read_text()
+        passed = re.findall(r'(?m)^ {6}(\w+): "{{ lowlat_\1 \| default\(omit\) }}"$', text)
+        assert sorted(passed) == names, path
 
 
 def test_the_archive_has_all_of_it(ansible: Ansible, tmp_path: Path) -> None:
