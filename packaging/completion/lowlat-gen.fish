@@ -274,7 +274,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l verify -xka "(_low
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l json -d 'print lowlat.report/1'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l markdown -d 'print Markdown for a ticket'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l level -x -d 'count the gaps of this length and more too, such as 1ms; may be repeated'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l limit -x -d 'exit with 1 if a gap, a wake-up or the maximum of oslat or cyclictest is longer, such as 20us; or a public limit by name: rhel-rt-virt, openshift-telco, nilrt-nohz; may be repeated'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l limit -x -d 'exit with 1 if a gap, a wake-up or the maximum of oslat or cyclictest is longer, such as 20us; or a public limit by name: rhel-rt-virt, openshift-telco, nilrt-nohz; repeatable'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l require -x -d 'exit with 1 unless the lower end of the interval of the ratio before/after reaches N; such as '"'"'interrupts_per_s>=40'"'"', or '"'"'ARM:interrupts_per_s>=40'"'"'; or '"'"'throughput_loss<=5%'"'"': unless the interval of the loss stays within that'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l html -xka "(_lowlat_file)" -d 'write a page with drawings, in one file'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l csv -xka "(_lowlat_file)" -d 'write every figure as a table for programs'

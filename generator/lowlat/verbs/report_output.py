@@ -56,7 +56,7 @@ class ReportArguments:
     limit: tuple[str, ...] = option(
         "TIME",
         "exit with 1 if a gap, a wake-up or the maximum of oslat or cyclictest is longer, such as "
-        "20us; or a public limit by name: rhel-rt-virt, openshift-telco, nilrt-nohz; may be repeated",
+        "20us; or a public limit by name: rhel-rt-virt, openshift-telco, nilrt-nohz; repeatable",
         (),
     )
     require: tuple[str, ...] = option(
