@@ -267,7 +267,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l json -d 'print th
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_file)" -d 'the program of --on-gap, after --'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a report -d 'compare runs: how much noise went away'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -s h -l help -d 'show this help message and exit'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l against -xka "(_lowlat_file)" -d 'runs after the change; with 5 or more boots on each side the change is tested'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l against -xka "(_lowlat_file)" -d 'runs after the change; with 6 or more pairs of boots the change is tested'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l arm -xka "(_lowlat_file)" -d 'runs of a further arm, against the same runs before; may be repeated'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l pairs-by-name -d 'count each file of another tool (oslat, cyclictest, ...) as a boot, and files of the same name before and after as a pair'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l verify -xka "(_lowlat_file)" -d 'output of '"'"'lowlat-gen verify --json'"'"' after the change'

@@ -11,18 +11,11 @@ from typing import Any, Optional
 
 import pytest
 
-from support import needs, runs
+from support import needs
 from support.cli import Answer, lowlat
-from support.runs import arm
+from support.runs import AFTER, BEFORE, SMALLEST, arm
 
 needs.module("scipy", "the extra `report` is not installed")
-
-
-BEFORE = (*runs.BEFORE, 100.4)
-AFTER = (*runs.AFTER, 51.0)
-
-#: Which arm comes first in each pair.
-_DRAWN = (0, 1, 1, 0, 1, 0)
 
 
 class Fleet:
@@ -47,8 +40,6 @@ class Fleet:
         for side, label, (values, first) in zip(self.sides, ("stock", "tuned"), known):
             for n, run in enumerate(arm(label, values, first=first, step=step, **facts)):
                 run["boot_id"] = f"{name}-{label}-{n}"
-                if (step, last) == (2, 1):
-                    run["started"] = f"2026-11-21T{2 * n + (first ^ _DRAWN[n]):02d}:00:00Z"
                 path = self.folder / f"{name}-{label}-{n}.json"
                 path.write_text(json.dumps(run))
                 side.append(str(path))
@@ -79,11 +70,11 @@ def test_hosts_of_unlike_level_make_one_claim(fleet: Fleet) -> None:
     assert found["schema"] == "lowlat.fleet-report/1" and claim["schema"] == "lowlat.report/1"
     (primary,) = claim["endpoints"]
     assert claim["verdict"] == "reduced" and claim["why"].endswith("on 3 hosts")
-    assert claim["boots"] == {"before": 18, "after": 18}
-    # However many hosts there are, six rounds have no smaller p.
-    assert claim["why"] == "p = 0.031, 6 rounds on 3 hosts"
+    assert claim["boots"] == {"before": 24, "after": 24}
+    # However many hosts there are, eight rounds have no smaller p.
+    assert claim["why"] == "p = 0.0078, 8 rounds on 3 hosts"
     assert (
-        primary["p"] == pytest.approx(2 / 64)
+        primary["p"] == pytest.approx(SMALLEST)
         and primary["ci95"][0] == primary["ratio_at_least"] > 1.8
     )
     alone = [host["report"]["endpoints"] for host in found["hosts"]]
@@ -136,7 +127,7 @@ def test_a_host_that_cannot_be_tested_is_named_and_left_out(fleet: Fleet) -> Non
     }
     assert found["claim"]["why"].endswith("on 2 hosts")
     told = " ".join(fleet.report().out.partition("Not in the claim")[2].split())
-    assert "few: 2 boots each; a test needs 5" in told and "rollout: 6 boots each; no test" in told
+    assert "few: 2 boots each; a test needs 6" in told and "rollout: 8 boots each; no test" in told
 
 
 def test_what_hosts_share_in_a_round_is_one_observation(fleet: Fleet) -> None:
@@ -151,7 +142,7 @@ def test_what_hosts_share_in_a_round_is_one_observation(fleet: Fleet) -> None:
         fleet.host(name, *weather)
     claim = fleet.json()["claim"]
     assert claim["verdict"] == "no-measurable-change", claim["why"]
-    assert "6 rounds on 8 hosts" in claim["why"]
+    assert "8 rounds on 8 hosts" in claim["why"]
 
 
 def test_too_few_rounds_and_one_order_for_all_are_described(fleet: Fleet) -> None:
@@ -159,13 +150,13 @@ def test_too_few_rounds_and_one_order_for_all_are_described(fleet: Fleet) -> Non
         fleet.host(name, BEFORE[:5], AFTER[:5])
     claim = fleet.json()["claim"]
     assert (claim["verdict"], claim["endpoints"]) == ("descriptive-only", [])
-    assert claim["why"].startswith("5 rounds on 2 hosts; a claim over hosts takes 6 rounds")
+    assert claim["why"] == "0 of 2 hosts can be tested; a claim over hosts takes 2"
+    assert "a: 5 boots each; a test needs 6 pairs" in fleet.report().out
     fleet.sides = ([], [])
     for name in "ab":
         fleet.host(name, last=1, step=3)
-    claim = fleet.json()["claim"]
-    assert claim["verdict"] == "descriptive-only"
-    assert "the same kind of boot came first in every round" in claim["why"]
+    assert fleet.json()["claim"]["verdict"] == "descriptive-only"
+    assert "stock came before tuned in every pair" in " ".join(fleet.report().out.split())
 
 
 def test_one_host_is_no_fleet(fleet: Fleet) -> None:
@@ -190,10 +181,10 @@ def test_a_row_for_each_host(fleet: Fleet, tmp_path: Path) -> None:
 def test_hosts_of_one_side_are_named_or_refused(fleet: Fleet) -> None:
     fleet.host("a")
     fleet.host("b")
-    del fleet.sides[1][6:]
+    del fleet.sides[1][8:]
     found = fleet.json()
     assert found["missing"] == ["b"] and [host["name"] for host in found["hosts"]] == ["a"]
-    del fleet.sides[0][:6]
+    del fleet.sides[0][:8]
     assert "no host has runs before and after" in fleet.report().refused()
 
 
@@ -211,7 +202,7 @@ def test_the_page_has_every_host(fleet: Fleet, tmp_path: Path) -> None:
     assert text.count('class="point verdict increased"') == 1
     for name in ("a", "b", "c&lt;script&gt;", "few"):
         assert f'<th scope="row">{name}</th>' in text, name
-    assert "3 boots each; a test needs 5 boots per arm" in text
+    assert "3 boots each; a test needs 6 pairs of boots" in text
 
 
 @pytest.mark.parametrize("name", ["--html", "--csv"])

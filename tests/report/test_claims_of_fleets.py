@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,11 +16,14 @@ import pytest
 from campaigns import RECORDED
 from claims_simulator import (
     Cell,
+    Judged,
     _deals,
     _rows,
     alike,
+    constant,
     drift,
     heavy,
+    in_pairs,
     lognormal,
     neighbour,
     np,
@@ -27,7 +31,6 @@ from claims_simulator import (
     step,
 )
 
-from lowlat.report.stats.pairs import Pairs
 from lowlat.report.stats.rounds import infer_rounds
 from lowlat.report.stats.samples import ALPHA, TwoSamples
 
@@ -39,12 +42,10 @@ if TYPE_CHECKING:
 #: Every host has its own level and spread.
 LEVELS = (1.0, 30.0, 0.2, 5.0, 400.0, 2.0, 0.7, 90.0)
 
-#: Eight rounds make 4.7 % false claims by design: with 500 campaigns some cell shows 6 % by chance.
-CAMPAIGNS = 2000
+CAMPAIGNS = 4000
 
 
-def judged(cell: Cell, hosts: int, campaigns: int, seed: int = 1) -> tuple[float, float]:
-    """Shares of campaigns with a change found, and with the truth inside the interval."""
+def judged(cell: Cell, hosts: int, campaigns: int, seed: int = 1) -> Judged:
     draw = np.random.default_rng(seed)
     found = covered = 0
     for _ in range(campaigns):
@@ -52,17 +53,16 @@ def judged(cell: Cell, hosts: int, campaigns: int, seed: int = 1) -> tuple[float
         low, high = result.ci95
         found += result.adjusted <= ALPHA and not low <= 1 <= high
         covered += low <= cell.truth <= high
-    return found / campaigns, covered / campaigns
+    return Judged(campaigns, found, covered)
 
 
-def one_campaign(cell: Cell, hosts: int, draw: Generator) -> Iterator[tuple[TwoSamples, Pairs]]:
+def one_campaign(cell: Cell, hosts: int, draw: Generator) -> Iterator[TwoSamples]:
     deal = next(iter(_deals(cell, draw)))
-    pairs = Pairs.of(*(np.flatnonzero(deal == arm).tolist() for arm in (0, 1)))
     # One draw of the meanwhile changes, the same for all hosts.
     shared = cell.shared(draw, 1, len(deal)) if cell.shared else np.ones((1, len(deal)))
     for level in LEVELS[:hosts]:
-        common = replace(cell, shared=partial(given, shared * level))
-        yield next(iter(_rows(common, deal, 1, draw))), pairs
+        common = replace(cell, shared=partial(given, shared * (1 if cell.gaps else level)))
+        yield in_pairs(next(iter(_rows(common, deal, 1, draw))), deal)
 
 
 def given(values: Array, *_: object) -> Array:
@@ -70,13 +70,13 @@ def given(values: Array, *_: object) -> Array:
 
 
 def campaigns_of() -> Iterator[tuple[Cell, int]]:
-    for hosts, boots in ((2, (6, 6)), (4, (6, 6)), (8, (6, 6)), (8, (8, 8))):
+    for hosts, pairs in ((2, 6), (4, 6), (8, 6), (8, 8)):
         same = lognormal(0.1)
-        yield Cell("log-normal, 20 %", boots, "pairs", lognormal(0.2), lognormal(0.2)), hosts
-        yield Cell("log-normal, 20 %", boots, "ABBA", lognormal(0.2), lognormal(0.2)), hosts
-        yield Cell("heavy tails", boots, "pairs", heavy(2, 0.3), heavy(2, 0.3)), hosts
+        for order in ("drawn", "ABBA"):
+            yield Cell("log-normal, 20 %", pairs, order, lognormal(0.2), lognormal(0.2)), hosts
+        yield Cell("heavy tails", pairs, "drawn", heavy(2, 0.3), heavy(2, 0.3)), hosts
         for name, seen in RECORDED.items():
-            yield Cell(name, boots, "pairs", recorded(seen), recorded(seen)), hosts
+            yield Cell(name, pairs, "drawn", recorded(seen), recorded(seen)), hosts
         for name, shared in (
             ("a shared shock of 30 % a boot", lognormal(0.3)),
             ("a neighbour that comes and goes", neighbour(0.8, 1.0)),
@@ -84,32 +84,37 @@ def campaigns_of() -> Iterator[tuple[Cell, int]]:
             ("step of 35 %", step(0.3)),
             ("trend of 20 % a boot", drift(0.2)),
         ):
-            yield Cell(name, boots, "pairs", same, same, shared), hosts
-        yield Cell("50 % beside 8 %", boots, "pairs", lognormal(0.5), lognormal(0.08)), hosts
+            yield Cell(name, pairs, "drawn", same, same, shared), hosts
+        yield Cell("50 % beside 8 %", pairs, "drawn", lognormal(0.5), lognormal(0.08)), hosts
         own = lognormal(0.3, 60), same
-        yield Cell("60 times", boots, "pairs", *own, neighbour(0.8, 1.0), truth=60.0), hosts
+        yield Cell("60 times", pairs, "drawn", *own, neighbour(0.8, 1.0), truth=60.0), hosts
+        for one, other in ((300.0, 0.3), (0.5, 1.5)):
+            name, ratio = f"noise of {one:g} gaps a boot, then {other:g}", one / other
+            own = constant(one), constant(other)
+            yield Cell(name, pairs, "drawn", *own, gaps=True, truth=ratio), hosts
 
 
-def good(cell: Cell, found: float, covered: float) -> bool:
-    return covered >= 0.94 and (cell.truth != 1 or found <= 0.06)
-
-
-@pytest.mark.parametrize("place", [5, 6], ids=str)
+@pytest.mark.parametrize("place", [5, 6, 12], ids=str)
 def test_a_few_campaigns_of_hosts(place: int) -> None:
     every = [one for one in campaigns_of() if one[1] == 8]
     cell, hosts = every[place]
-    assert good(cell, *judged(cell, hosts, 300)), cell.name
+    assert judged(cell, hosts, 200).good(cell), cell.name
 
 
 @pytest.mark.proof
-def test_at_most_6_percent_false_claims_and_94_percent_coverage_over_hosts() -> None:
+def test_at_most_5_percent_false_claims_and_95_percent_coverage_over_hosts() -> None:
     every = list(campaigns_of())
-    said = [judged(cell, hosts, CAMPAIGNS) for cell, hosts in every]
+    with ProcessPoolExecutor() as pool:
+        said = list(pool.map(_one, range(len(every))))
     if out := os.environ.get("LOWLAT_CLAIMS"):
-        rows = (_row(*one, *shares) for one, shares in zip(every, said))
+        rows = (_row(*one, shares) for one, shares in zip(every, said))
         Path(out).with_name("CLAIMS_OF_FLEETS.md").write_text("\n".join([*_HEAD, *rows, ""]))
-    bad = [(cell, shares) for (cell, _), shares in zip(every, said) if not good(cell, *shares)]
+    bad = [(cell, shares) for (cell, _), shares in zip(every, said) if not shares.good(cell)]
     assert not bad
+
+
+def _one(number: int) -> Judged:
+    return judged(*list(campaigns_of())[number], CAMPAIGNS, number)
 
 
 _HEAD = (
@@ -127,6 +132,6 @@ _HEAD = (
 )
 
 
-def _row(cell: Cell, hosts: int, found: float, covered: float) -> str:
-    shares = f"{found:.1%} | {covered:.1%}"
-    return f"| {cell.name} | {hosts} | {cell.boots[0]} | {cell.order} | {cell.truth:g} | {shares} |"
+def _row(cell: Cell, hosts: int, one: Judged) -> str:
+    shares = " | ".join(f"{share:.1%}" for share in one.shares)
+    return f"| {cell.name} | {hosts} | {cell.pairs} | {cell.order} | {cell.truth:.4g} | {shares} |"

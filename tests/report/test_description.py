@@ -65,7 +65,7 @@ def test_the_description_in_json_and_markdown(bench: ReportBench) -> None:
 
 def test_several_runs_are_described_together(bench: ReportBench) -> None:
     _, out = bench.call(*bench.runs("x", *arm("s", BEFORE)))
-    assert out.startswith("s on CPUs 2-3, 600 s in 5 runs of 5 boots: noise 100.4 ppm")
+    assert out.startswith("s on CPUs 2-3, 960 s in 8 runs of 8 boots: noise 100.4 ppm")
 
 
 def test_interrupts_of_other_cpus_are_interrupts_and_what_nobody_traced_has_no_class(

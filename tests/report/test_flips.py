@@ -74,14 +74,15 @@ def test_a_pair_that_ties_counts_for_neither_arm() -> None:
 
 
 def test_a_value_known_from_one_side_opens_the_interval_on_its_side() -> None:
-    gone = [TwoSamples([300.0] * 6, [0.0] * 6, floor=1.0), TwoSamples([300.0] * 6, [1.0] * 6)]
+    every = range(6)
+    gone = [TwoSamples([300.0] * 6, [1.0] * 6, below=own) for own in (((), every), ((), ()))]
     below, measured = infer(gone)
     assert below.p == below.adjusted == measured.p == pytest.approx(SIX)
     assert below.ci95 == pytest.approx((300, math.inf))
-    came = infer([TwoSamples([0.0] * 6, [300.0] * 6, floor=1.0)])[0]
+    came = infer([TwoSamples([1.0] * 6, [300.0] * 6, below=(every, ()))])[0]
     assert came.ci95 == pytest.approx((0, 1 / 300))
     # Both below: nothing is known of the pair, and it counts for neither arm.
-    both = infer([TwoSamples([0.02] * 6, [0.0001] * 6, floor=1.0)])[0]
+    both = infer([TwoSamples([1.0] * 6, [1.0] * 6, below=(every, every))])[0]
     assert both.p == 1
     assert both.ci95 == pytest.approx((0, math.inf))
     # More than 50 after, more than 100 before.
@@ -90,7 +91,7 @@ def test_a_value_known_from_one_side_opens_the_interval_on_its_side() -> None:
     more = TwoSamples([100.0] * 6, [50.0] * 6, above=((2,), ()))
     assert infer([more])[0].ci95 == pytest.approx((2, math.inf))
     # However many pairs there are, one opens the interval of their mean.
-    nine = infer([TwoSamples([*range(300, 309)], [0.5, *range(2, 10)], floor=1.0)])[0]
+    nine = infer([TwoSamples([*range(300, 309)], [1.0, *range(2, 10)], below=((), (0,)))])[0]
     assert nine.ci95[0] > 30
     assert nine.ci95[1] == math.inf
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The order of the boots: the definition of taking turns, and no claim without turns."""
+"""The order of the boots: which are pairs, and no claim where the order may be the effect."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from lowlat.report.stats.samples import Order
 from support import needs
 from support.runs import AFTER, BEFORE, ReportBench, arm
 
@@ -21,38 +20,70 @@ def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
     return ReportBench(tmp_path, capsys)
 
 
-def laid_out(order: str) -> Order:
-    """The order of boots given as letters in time, A before and B after."""
-    before, after = (
-        tuple(float(n) for n, one in enumerate(order) if one == which) for which in "AB"
-    )
-    return Order(before, after)
-
-
-def at(runs: Sequence[dict[str, Any]], hours: Sequence[int]) -> list[dict[str, Any]]:
-    """The runs, started at these hours of a day."""
-    return [{**run, "started": f"2026-11-21T{hour:02d}:00:00Z"} for run, hour in zip(runs, hours)]
+def in_order(bench: ReportBench, order: str, before: Sequence[float] = BEFORE) -> dict[str, Any]:
+    """The report of boots given as letters in time, A before and B after, an hour apart."""
+    sides = [
+        [
+            {**run, "started": f"2026-11-{21 + hour // 24}T{hour % 24:02d}:00:00Z"}
+            for run, hour in zip(
+                arm(name, [*values, *values]), [n for n, one in enumerate(order) if one == which]
+            )
+        ]
+        for which, name, values in (("A", "s", before), ("B", "t", AFTER))
+    ]
+    return bench.json(sides[0], sides[1])
 
 
 @pytest.mark.parametrize(
-    ("order", "count"),
+    ("order", "pairs", "said"),
     [
-        ("ABABABABAB", 10),
-        ("ABBAABBAAB", 6),
-        ("AABBAABBAB", 6),
-        ("AABBAABBBA", 5),
-        ("AAAAABBBBB", 2),
+        ("ABBAABBABAAB", 6, "p = 0.031, 6 pairs"),
+        ("ABBAABBAABBAABBA", 8, "p = 0.0078, 8 pairs, order not drawn"),
     ],
 )
-def test_a_claim_takes_six_stretches(bench: ReportBench, order: str, count: int) -> None:
-    assert laid_out(order).count == count
-    hours = [[n for n, one in enumerate(order) if one == which] for which in "AB"]
-    result = bench.json(at(arm("s", BEFORE), hours[0]), at(arm("t", AFTER), hours[1]))
-    assert result["verdict"] == ("reduced" if count >= 6 else "descriptive-only")
-    if count < 6:
-        assert f"the boots ran in {count} stretches" in result["why"]
-        assert "a test needs 6 stretches in turn (s, t, t, s, and so on)" in result["why"]
-        assert {(e["ci95"], e["p"]) for e in result["endpoints"]} == {(None, None)}
+def test_a_claim_takes_six_pairs(bench: ReportBench, order: str, pairs: int, said: str) -> None:
+    result = in_order(bench, order)
+    assert (result["verdict"], result["why"], result["pairs"]) == ("reduced", said, pairs)
+    assert result["order"] == ("not drawn" if "drawn" in said else "drawn")
+    assert result["unpaired"] == {"before": [], "after": []}
+    told = [flag for flag in result["flags"] if "least and the greatest pair (96.9 %)" in flag]
+    assert len(told) == (pairs == 6)
+
+
+@pytest.mark.parametrize(
+    ("order", "pairs", "said"),
+    [
+        ("AAAAAABBBBBB", 1, "the boots make 1 pair that follow each other"),
+        ("AABBAABBAABB", 5, "the boots make 5 pairs that follow each other"),
+        ("ABABABABABAB", 6, "s came before t in every pair"),
+        ("BABABABABABA", 6, "t came before s in every pair"),
+        ("ABBAABBABA", 5, "5 boots each; a test needs 6 pairs of boots"),
+    ],
+)
+def test_nothing_is_claimed_where_the_order_may_be_the_effect(
+    bench: ReportBench, order: str, pairs: int, said: str
+) -> None:
+    result = in_order(bench, order)
+    assert (result["verdict"], result["pairs"]) == ("descriptive-only", pairs)
+    assert said in result["why"]
+    assert {(e["ci95"], e["p"]) for e in result["endpoints"]} == {(None, None)}
+    # All boots are described.
+    assert result["boots"] == {"before": len(order) // 2, "after": len(order) // 2}
+
+
+def test_a_boot_without_a_partner_is_named_and_left_out(bench: ReportBench) -> None:
+    """A stock boot that was not followed by a tuned one is the loudest of all."""
+    order = "ABBAABBAABA" + "ABAB"
+    loud = in_order(bench, order, (*BEFORE[:5], 900.0, *BEFORE[5:]))
+    assert (loud["verdict"], loud["pairs"]) == ("reduced", 7)
+    assert loud["boots"] == {"before": 7, "after": 7}
+    assert loud["unpaired"] == {"before": ["b5.json"], "after": []}
+    assert "boots without a partner of the other kind beside them are left out: b5.json" in (
+        " ".join(loud["flags"])
+    )
+    # The figures are those of the pairs alone.
+    left = [f for f in loud["endpoints"] if f["primary"]][0]
+    assert left["ranges"][0] == [97.0, 104.0]
 
 
 def test_the_order_is_that_of_the_times_not_of_the_files(bench: ReportBench) -> None:
@@ -60,34 +91,49 @@ def test_the_order_is_that_of_the_times_not_of_the_files(bench: ReportBench) -> 
     assert turns["verdict"] == "reduced"
 
 
-def test_boots_that_start_together_are_turns(bench: ReportBench) -> None:
-    assert bench.json(arm("s", BEFORE), arm("t", AFTER))["verdict"] == "reduced"
-    assert Order((0.5, 2.5, 4.5), (0.5, 2.5, 4.5)).takes_turns
-    assert not Order((2.0,) * 5, (7.0,) * 5).takes_turns
+def test_boots_that_start_together_have_no_order_within_their_pairs(bench: ReportBench) -> None:
+    together = bench.json(arm("s", BEFORE), arm("t", AFTER))
+    assert together["why"] == "p = 0.0078, 8 pairs, order not known"
+    assert together["order"] == "not known"
+
+
+def unread(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**run, "started": "yesterday"} for run in runs]
 
 
 def test_nothing_is_claimed_without_an_order(bench: ReportBench) -> None:
-    unread = [{**run, "started": "yesterday"} for run in arm("t", AFTER)]
     for sides in (
         (arm("s", BEFORE, step=0), arm("t", AFTER, step=0)),
-        (arm("s", BEFORE), unread),
+        (arm("s", BEFORE), unread(arm("t", AFTER))),
     ):
-        result = bench.json(*sides)
+        result = bench.json(sides[0], sides[1])
         assert result["verdict"] == "descriptive-only"
         assert "the order of the boots is not known" in result["why"]
 
 
 def test_a_trend_is_no_change_and_hides_none(bench: ReportBench) -> None:
-    """In a campaign with turns, each boot is 5 % below the previous one; the second case adds a
-    real change."""
-    wanders = [100 * 0.95**n * (1.001 if n % 2 else 1) for n in range(10)]
-    trend = bench.json(arm("s", wanders[::2]), arm("t", wanders[1::2], first=1))
+    """Each boot is 5 % below the previous one; the second case adds a real change."""
+    wanders = [100 * 0.95**n for n in range(16)]
+    hours = [[int(run["started"][11:13]) for run in arm("x", BEFORE, first=n)] for n in (0, 1)]
+    own, other = ([wanders[hour] for hour in taken] for taken in hours)
+    trend = bench.json(arm("s", own), arm("t", other, first=1))
     assert trend["verdict"] == "no-measurable-change"
-    fell = bench.json(arm("s", wanders[::2]), arm("t", [v / 10 for v in wanders[1::2]], first=1))
+    fell = bench.json(arm("s", own), arm("t", [v / 10 for v in other], first=1))
     assert fell["verdict"] == "reduced"
 
 
-@pytest.mark.parametrize("order", ["ABABABABAB", "ABBABBABBABBABB"])
-def test_boots_are_what_repeats_where_stretches_are_short(order: str) -> None:
-    assert not laid_out(order).long
-    assert laid_out(order + "AAA").long
+def test_what_was_not_found_is_clear_after_more_pairs(bench: ReportBench) -> None:
+    """Two pairs of eight disagree; and four pairs agree, which is not enough."""
+    after = (90.0, 95.0, 100.0, 91.0, 93.0, 97.0, 96.0, 104.0)
+    result = bench.json(arm("s", BEFORE), arm("t", after, first=1))
+    assert result["verdict"] == "no-measurable-change"
+    least, most = result["more_pairs"]
+    assert 0 < least < most < 20
+    words = f"clear after {least} to {most} more pairs: plan {8 + most} pairs and judge once"
+    assert any(words in flag for flag in result["flags"])
+    few = bench.json(arm("s", BEFORE[:4]), arm("t", AFTER[:4], first=1))
+    assert (few["verdict"], few["more_pairs"]) == ("descriptive-only", [2, 2])
+    assert any("clear after 2 more pairs: plan 6 pairs" in flag for flag in few["flags"])
+    for found in (AFTER, BEFORE):
+        known = bench.json(arm("s", BEFORE), arm("t", found, first=1))
+        assert known["more_pairs"] is None

@@ -13,11 +13,22 @@ from lowlat.base.errors import Refused, Unmet
 from lowlat.measure.run_file import read_run
 from lowlat.measure.tools import stress_ng
 from support.cli import lowlat
-from support.runs import DATA, OSLAT_TEXT, STRESS, ReportBench, arm, cpu_run, document, endpoint
+from support.runs import (
+    AFTER,
+    BEFORE,
+    DATA,
+    OSLAT_TEXT,
+    STRESS,
+    ReportBench,
+    arm,
+    cpu_run,
+    document,
+    endpoint,
+)
 
 CONTRACT = ["schema", "verdict", "why", "boots", "seconds", "emulated", "endpoints"]
 CONTRACT += ["not_in_effect", "flags", "labels", "longest_gaps", "sets", "kernels"]
-CONTRACT += ["throughput"]
+CONTRACT += ["throughput", "pairs", "order", "unpaired", "more_pairs"]
 ENDPOINT = ["name", "unit", "cpu", "before", "after", "ratio", "ratio_at_least"]
 ENDPOINT += ["ci95", "p", "primary", "pooling", "counts", "ranges", "more_than"]
 DURATIONS = ("noise_ppm", "events_per_s@", "tw_", "max_ns", "oslat_")
@@ -86,7 +97,7 @@ def test_several_runs_are_boots_and_their_mean_counts(bench: ReportBench) -> Non
     assert (figure["ratio"], figure["counts"]) == (pytest.approx(25.0), None)
     assert result["boots"] == {"before": 3, "after": 3}
     assert result["verdict"] == "descriptive-only"
-    assert "5 boots" in result["why"]
+    assert "3 boots each; a test needs 6 pairs of boots" in result["why"]
 
 
 def test_runs_of_one_boot_nest_in_it(bench: ReportBench) -> None:
@@ -233,8 +244,8 @@ def test_rates_below_the_threshold_are_left_out(bench: ReportBench) -> None:
 
 def test_an_unknown_machine_is_not_another(bench: ReportBench) -> None:
     host: Any = {"host": {"arch": "x86_64", "processor": "A 1"}}
-    before = arm("s", [100.0, 101.0, 99.0, 102.0, 98.0])
-    after = arm("t", [50.0, 51.0, 49.0, 52.0, 48.0], first=1, **host)
+    before = arm("s", BEFORE)
+    after = arm("t", AFTER, first=1, **host)
     assert bench.json(before, after)["verdict"] == "reduced"
     result = bench.json([{**run, "host": {"arch": "aarch64"}} for run in before], after)
     assert result["verdict"] == "descriptive-only"
@@ -312,7 +323,7 @@ def test_text_says_the_finding_first_and_fits_a_screen(bench: ReportBench) -> No
     lines = out.splitlines()
     assert lines[0] == (
         "Interrupts on the isolated CPUs: 236.1/s in stock, 3.80/s in tuned (descriptive only: 1 "
-        "boot each; a test needs 5 boots per arm)."
+        "boot each; a test needs 6 pairs of boots)."
     )
     assert len(lines) < 40
     assert lines[1].startswith("Next: lowlat-gen ") and lines.index("") <= 8
@@ -496,7 +507,7 @@ def test_the_command_line_has_status_1_for_a_missed_gate(bench: ReportBench) -> 
     assert answer.out.startswith("Noise on the isolated CPUs: 100.0 ppm (0.010 %) in good")
     assert answer.err == (
         "lowlat-gen: --require not met: noise_ppm>=2, but there is no bound of it: 1 boot each; "
-        "a test needs 5 boots per arm\n"
+        "a test needs 6 pairs of boots\n"
     )
 
 

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lowlat.base.errors import Refused, Unmet
+from lowlat.report.comparison import holm, pairs_needed
 from support import needs
 from support.runs import AFTER, BEFORE, SMALLEST, ReportBench, arm, endpoint
 
@@ -49,14 +49,11 @@ def test_each_arm_against_the_first_with_adjusted_p(bench: ReportBench) -> None:
     assert "p is adjusted for 3 arms" in reports["poll"]["why"]
 
 
-def several(
-    bench: ReportBench, count: int, before: Sequence[float], after: Sequence[float]
-) -> list[dict[str, Any]]:
-    """The reports of this many equal arms."""
-    words = bench.runs("b", *arm("s", before, step=1))
-    apart = len(before) // len(after)
+def several(bench: ReportBench, count: int, pairs: int) -> list[dict[str, Any]]:
+    """The reports of this many equal arms with so many pairs."""
+    words = bench.runs("b", *arm("s", (BEFORE * 2)[:pairs]))
     for n in range(count):
-        runs = arm(f"x{n}", after, step=apart)
+        runs = arm(f"x{n}", (AFTER * 2)[:pairs], first=1)
         words += ["--arm", f"x{n}", *bench.runs(f"x{n}-", *runs)]
     _, out = bench.call(*words, "--json")
     return [one["report"] for one in json.loads(out)["arms"]]
@@ -64,11 +61,12 @@ def several(
 
 def test_what_is_no_change_among_several_arms_excludes_nothing(bench: ReportBench) -> None:
     """Tested alone, each of the first three would be a finding, with an interval beyond 1."""
-    words = bench.runs("b", *arm("s", [100, 104, 97, 102, 99]))
+    words = bench.runs("b", *arm("s", BEFORE))
     for n, noise in enumerate(
         (
-            *((93, 97, 91, 95, 92), (93.1, 99.8, 91, 95, 92.3), (96, 98.5, 94, 95, 92)),
-            *((100, 101, 99, 98, 103), (102, 98, 99, 100, 101)),
+            *((93, 97, 98, 95, 92, 95, 94, 98), (93, 97, 98, 95, 92, 102, 94, 98)),
+            *((96, 98.5, 97.1, 95, 92, 99, 97, 98), (100, 101, 99, 98, 103, 99, 98, 103)),
+            (102, 98, 99, 100, 101, 98, 103, 100),
         )
     ):
         words += ["--arm", f"x{n}", *bench.runs(f"x{n}-", *arm(f"x{n}", noise, first=1))]
@@ -82,29 +80,33 @@ def test_what_is_no_change_among_several_arms_excludes_nothing(bench: ReportBenc
     assert "one that excludes 1 may be no finding" in bench.call(*words)[1]
 
 
-def test_too_many_arms_for_five_boots(bench: ReportBench) -> None:
-    """Seven arms at 2/252 each exceed 5 %, however clear the change: no test is possible."""
-    for report in several(bench, 7, BEFORE, AFTER):
+def test_as_many_pairs_as_arms_take(bench: ReportBench) -> None:
+    """Seven arms at 2/256 each exceed 5 %, however clear the change: no test is possible."""
+    for report in several(bench, 7, 8):
         assert report["verdict"] == "descriptive-only"
-        assert report["why"] == "5 boots each; a test of 7 arms needs 6 boots an arm"
+        assert report["why"] == "8 pairs; a test of 7 arms needs 9 pairs of each"
         assert {e["p"] for e in report["endpoints"]} == {None}
         # Each arm has its own interval.
         assert endpoint(report, "noise_ppm")["ci95"][0] > 1.5
-    assert {report["verdict"] for report in several(bench, 6, BEFORE, AFTER)} == {"reduced"}
+    (six, *_) = several(bench, 6, 8)
+    assert six["verdict"] == "reduced"
+    assert endpoint(six, "noise_ppm")["p"] == pytest.approx(6 * 2 / 256)
+    assert [pairs_needed(arms) for arms in (1, 2, 3, 4, 6, 7, 12, 13)] == [6, 7, 7, 8, 8, 9, 9, 10]
+    assert pairs_needed(10_000) is None
 
 
-def test_seventeen_arms_of_six_boots(bench: ReportBench) -> None:
-    """One arm for each setting that can be left out: six boots an arm suffice for a test."""
-    (report, *_) = several(bench, 17, (*BEFORE, 101.0), (*AFTER, 50.0))
-    assert report["verdict"] == "reduced"
-    assert endpoint(report, "noise_ppm")["p"] == pytest.approx(17 * 2 / 924)
+def test_the_p_of_all_figures_allow_for_the_arms(bench: ReportBench) -> None:
+    alone = bench.json(arm("s", BEFORE), arm("t", AFTER, first=1))
+    (report, *_) = several(bench, 3, 8)
+    for name in ("interrupts_per_s", "events_per_s@1us"):
+        assert endpoint(report, name)["p"] == pytest.approx(3 * endpoint(alone, name)["p"])
+    assert endpoint(report, "tw_p99.99_ns")["p"] == 1.0
 
 
-def test_more_boots_of_the_first_arm_serve_all_others(bench: ReportBench) -> None:
-    """Twenty boots before and five of each of eight arms."""
-    (report, *_) = several(bench, 8, BEFORE * 4, AFTER)
-    assert (report["verdict"], report["boots"]) == ("reduced", {"before": 20, "after": 5})
-    assert endpoint(report, "noise_ppm")["p"] == pytest.approx(8 * 2 / 10_000)
+def test_holm() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+    assert holm([]) == []
 
 
 def test_arms_in_one_table(bench: ReportBench) -> None:
@@ -114,8 +116,8 @@ def test_arms_in_one_table(bench: ReportBench) -> None:
         lines[0] == "Noise against s: t reduced (1.97 times less), poll reduced (197 times less), "
         "same no measurable change."
     )
-    (row,) = [line for line in lines if line.startswith("poll ") and "5 / 5" in line]
-    assert row.split()[-2:] == ["0.024", "reduced"]
+    (row,) = [line for line in lines if line.startswith("poll ") and "8 / 8" in line]
+    assert row.split()[-2:] == ["0.023", "reduced"]
     assert sum(line.startswith("Note: same: no measurable change: p = 1") for line in lines) == 1
     # The noise in percent with the range of the boots.
     at = next(n for n, line in enumerate(lines) if line.startswith("noise, % of the time"))
@@ -166,14 +168,14 @@ def test_a_gate_for_one_arm_or_for_all(bench: ReportBench) -> None:
 
 
 def test_a_gate_for_an_arm_takes_the_low_end_of_its_interval(bench: ReportBench) -> None:
-    """The check of a pipeline: an arm's interrupts fell to between 1/188 and 1/206."""
+    """The check of a pipeline: an arm's interrupts fell to between 1/191 and 1/203."""
     low = endpoint(
         json.loads(bench.call(*arms(bench, "--json"))[1])["arms"][1]["report"],
         "interrupts_per_s",
     )["ci95"][0]
     gate = f"poll:interrupts_per_s>={low - 0.01:.2f}"
     assert bench.call(*arms(bench, "--require", gate))[0] == 0
-    with pytest.raises(Unmet, match="poll: interrupts_per_s>=.*, measured 19.*, at least 18"):
+    with pytest.raises(Unmet, match="poll: interrupts_per_s>=.*, measured 19.*, at least 19"):
         bench.call(*arms(bench, "--require", f"poll:interrupts_per_s>={low + 0.01:.2f}"))
 
 

@@ -78,27 +78,33 @@ def document(label: str, entries: float, noise: float = 100.0, **changes: Any) -
     return {**run, **changes}
 
 
-BEFORE = (100.0, 104.0, 97.0, 102.0, 99.0)
-AFTER = (50.0, 53.0, 49.0, 51.0, 52.0)
+BEFORE = (100.0, 104.0, 97.0, 102.0, 99.0, 100.4, 101.0, 99.8)
+AFTER = (50.0, 53.0, 49.0, 51.0, 52.0, 51.0, 50.0, 52.0)
 
-#: Five boots against five can be relabelled in 252 ways; two of these are as extreme as the
-#: measured one.
-SMALLEST = 2 / 252
+#: The signs of eight pairs can be flipped in 256 ways; two of these are as extreme as the measured
+#: one.
+SMALLEST = 2 / 256
+
+#: In which pairs the boot of the second arm comes first.
+DRAWN = (0, 1, 1, 0, 1, 0, 0, 1, 0, 1)
 
 
 def arm(
     name: str, noise: Sequence[float], *, first: int = 0, step: int = 2, **changes: Any
 ) -> list[dict[str, Any]]:
-    """A boot for each value of noise, one per hour; by default both arms may take turns."""
+    """A boot for each value of noise, one per hour. An arm with ``first`` 0 and one with 1 are
+    pairs in the order of DRAWN; with another ``step`` the boots are so many hours apart."""
+    drawn = DRAWN * len(noise) if step == 2 else (0,) * len(noise)
     return [
         document(
             f"{name}{n}",
             10 * value,
             value,
-            started=f"2026-11-21T{first + step * n:02d}:00:00Z",
+            started=f"2026-11-{21 + hour // 24}T{hour % 24:02d}:00:00Z",
             **changes,
         )
         for n, value in enumerate(noise)
+        for hour in [step * n + (first ^ drawn[n])]
     ]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lowlat.measure.remedies import Remedies
+from support.runs import DRAWN
 
 LEVELS = {"100ns": 100.0, "1us": 1e3, "10us": 1e4, "100us": 1e5}
 
@@ -234,17 +235,19 @@ def _stress(rate: float) -> str:
 def write(
     folder: Path, label: str, boots: int, sources: Sequence[Source], **options: Any
 ) -> list[str]:
-    """Write runs of this many boots; every other number, so that two arms interleave."""
+    """Write runs of this many boots. An arm with ``first`` 0 and one with 1 are pairs of drawn
+    order."""
     first = options.pop("first", 0)
     paths = []
     for boot in range(boots):
         path = folder / f"{label}-{boot:02}.json"
-        path.write_text(json.dumps(run(label, 2 * boot + first, sources, **options)))
+        number = 2 * boot + (first ^ DRAWN[boot % len(DRAWN)])
+        path.write_text(json.dumps(run(label, number, sources, **options)))
         paths.append(str(path))
     return paths
 
 
-def arms(folder: Path, boots: int = 5, **options: Any) -> list[str]:
+def arms(folder: Path, boots: int = 6, **options: Any) -> list[str]:
     """The arguments of a ``report`` on a stock and a tuned arm."""
     before = write(folder, "stock", boots, STOCK, **options)
     return [*before, "--against", *write(folder, "tuned", boots, TUNED, first=1, **options)]

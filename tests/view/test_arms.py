@@ -30,8 +30,8 @@ def test_several_arms_share_the_drawings(desk: Desk) -> None:
 
 
 def test_arms_are_seen_at_a_glance_before_anything_else(desk: Desk) -> None:
-    words = sample_runs.arms(desk.folder, boots=6)
-    page = desk.page(*words, *sample_runs.left_out(desk.folder, 2, boots=6))
+    words = sample_runs.arms(desk.folder, boots=7, seconds=20.0)
+    page = desk.page(*words, *sample_runs.left_out(desk.folder, 2, boots=7, seconds=20.0))
     rows = {row["arm"]: row for row in page.csv("arms.csv")}
     figures = {row["arm"]: row for row in page.csv("figures.csv") if row["primary"] == "true"}
     assert [*rows] == ["stock", *figures] == ["stock", "tuned", "without-0", "without-1"]
@@ -40,7 +40,7 @@ def test_arms_are_seen_at_a_glance_before_anything_else(desk: Desk) -> None:
         low, value, high = (float(row[key]) for key in ("95 % from", UNIT, "95 % to"))
         assert low < value < high and value == float(figures[name]["after"])
         assert low == pytest.approx(float(first[UNIT]) / float(figures[name]["ci95_high"]))
-        assert len(row["boots"].split()) == 6
+        assert len(row["boots"].split()) == 7
     drawing = next(a for a in page.all("svg") if str(a.get("aria-label")).startswith("Noise, ppm"))
     assert re.search(r"without-1 [\d.]+, \d+ times less, reduced", str(drawing["aria-label"]))
     assert page.text.index("Noise, ppm of the time") < page.text.index("before quoting this")
@@ -70,9 +70,9 @@ def test_an_arm_is_drawn_by_what_tells_it_apart(desk: Desk) -> None:
 
 
 def test_an_arm_with_nothing_left_is_a_bound(desk: Desk) -> None:
-    words = sample_runs.arms(desk.folder, boots=5, changes={"emulated": True}, seconds=60.0)
+    words = sample_runs.arms(desk.folder, boots=7, changes={"emulated": True}, seconds=20.0)
     silent = sample_runs.write(
-        desk.folder, "silent", 5, [], first=1, changes={"emulated": True}, seconds=60.0
+        desk.folder, "silent", 7, [], first=1, changes={"emulated": True}, seconds=20.0
     )
     page = desk.page(*words, "--arm", "silent", *silent)
     row = next(row for row in page.csv("arms.csv") if row["arm"] == "silent")
@@ -96,29 +96,34 @@ def test_of_seventeen_arms_those_are_drawn_that_differ_most(desk: Desk) -> None:
 
 
 def test_the_test_is_told_where_some_arms_were_tested_and_whose_were_not(desk: Desk) -> None:
-    words = sample_runs.arms(desk.folder, boots=5, seconds=2.0)
+    words = sample_runs.arms(desk.folder, boots=6, seconds=2.0)
     # The quietest arm is not tested, the first is not comparable: the steps are about the tested.
     part = sample_runs.write(desk.folder, "part", 2, sample_runs.TUNED[1:], first=1, seconds=2.0)
-    other = sample_runs.write(desk.folder, "other", 5, sample_runs.TUNED, cpus=(1,), seconds=2.0)
+    other = sample_runs.write(desk.folder, "other", 6, sample_runs.TUNED, cpus=(1,), seconds=2.0)
     page = desk.page(*words, "--arm", "other", *other, "--arm", "part", *part, status=1)
-    assert "The test tries every way" in page.text
-    assert "No test was made of part: 5 against 2 boots; a test needs 5 boots per arm." in page.text
+    assert "the test tries all signs" in page.text
+    assert (
+        "No test was made of part: 6 against 2 boots; a test needs 6 pairs of boots." in page.text
+    )
     assert "The p of the first figure of each arm" not in page.text  # there is one alone
-    assert "5 boots per arm allow a test of 2 arms." in page.text
+    assert (
+        "Too few pairs of boots to tell a change from chance: 7 allow a test of 2 arms."
+        in page.text
+    )
     assert "Most of the noise in tuned comes from" in page.text
     assert "No test was made of other: no CPU was measured in every run" in page.text
     bare = desk.page(*words[:2], "--against", *part, "--arm", "other", *words[-2:])
-    assert "No test was made: 2 boots each; a test needs 5 boots per arm." in bare.text
-    assert "The test tries" not in bare.text
+    assert "No test was made: 2 boots each; a test needs 6 pairs of boots." in bare.text
+    assert "the test tries" not in bare.text
 
 
-@pytest.mark.parametrize("boots", [2, 5])
+@pytest.mark.parametrize("boots", [2, 8])
 def test_so_many_arms_need_more_boots(desk: Desk, boots: int) -> None:
     words = sample_runs.arms(desk.folder, boots=boots, seconds=1.0)
     more = sample_runs.left_out(desk.folder, 6, boots=boots, seconds=1.0)
     page = desk.page(*words, *more)
-    assert "6 boots per arm allow a test of 7 arms." in page.text
-    assert re.search(r"lowlat-gen tune --boots 6\s", page.text)
+    assert "9 allow a test of 7 arms." in page.text
+    assert re.search(r"lowlat-gen tune --boots 9\s", page.text)
 
 
 def test_what_verify_found_is_told_with_its_arm(desk: Desk) -> None:

@@ -84,8 +84,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def pages(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
-    words = sample_runs.arms(folder, boots=5, seconds=5.0)
-    more = sample_runs.left_out(folder, 15, boots=5, seconds=5.0)
+    words = sample_runs.arms(folder, boots=6, seconds=5.0)
+    more = sample_runs.left_out(folder, 15, boots=6, seconds=5.0)
     assert cli.main(["report", *words, *more, "--html", str(folder / "arms.html")]) == 0
     (folder / "groups.html").write_text(render_groups("Two kernels", list(groups(folder))))
     assert cli.main(["report", words[0], "--html", str(folder / "alone.html")]) == 0
@@ -269,9 +269,9 @@ def test_drawings_are_readable_on_a_phone(
 def test_names_and_findings_do_not_cover_each_other(
     view: Callable[..., Viewed], tmp_path: Path, name: str
 ) -> None:
-    words = sample_runs.arms(tmp_path, boots=5, seconds=2.0)
+    words = sample_runs.arms(tmp_path, boots=6, seconds=2.0)
     for arm in ("short", "lowlat-without-workqueue.writeback.cpumask", "W" * 64):
-        words += ["--arm", arm, *sample_runs.write(tmp_path, arm, 5, sample_runs.STOCK, first=1)]
+        words += ["--arm", arm, *sample_runs.write(tmp_path, arm, 6, sample_runs.STOCK, first=1)]
     assert cli.main(["report", *words, "--html", str(tmp_path / "long.html")]) == 0
     covered = """(() => {
         const boxes = [...document.querySelectorAll('svg.chart .over')].map(

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 from lowlat.base.errors import Refused
 from lowlat.model.run import Run
-from lowlat.report import verdict
+from lowlat.report import pairing, verdict
 from lowlat.report.arm import Arm, named
 from lowlat.report.build import Report
 from lowlat.report.comparison import compare
 from lowlat.report.pair import Pair
+from lowlat.report.pairing import Pairing
 from lowlat.report.pooling import typical
-from lowlat.report.stats.flips import ENOUGH_PAIRS
 from lowlat.report.stats.pairs import Pairs
-from lowlat.report.stats.rounds import infer_rounds, rounds
+from lowlat.report.stats.rounds import infer_rounds
 from lowlat.report.verdict import DESCRIPTIVE, TESTED
 
 #: The fewest hosts for a claim; a single host has its own report.
@@ -105,24 +105,24 @@ def _claim(hosts: Sequence[Host]) -> Report:
         boots=boots,
         endpoints=(),
         flags=(),
-        boots_to_find=None,
+        pairs=0,
+        unpaired=((), ()),
+        more_pairs=None,
     )
     if len({one.key for one in primaries}) > 1:
         return replace(frame, why="the primary endpoint is not the same on all hosts")
     tested = [
-        (own.samples(), Pairs.of(order.before, order.after))
+        (own.samples(), paired.pairs)
         for host in hosts
         if host.claimed
         and (primary := host.report.primary)
-        and (own := Pair.of(*host.arms, primary.key).figures[primary.key]).known
-        and (order := verdict.order_of(*host.arms))
+        and (paired := Pairing.of(*host.arms))
+        and (own := Pair.of(paired.before, paired.after, primary.key).figures[primary.key]).known
     ]
     if len(tested) < _HOSTS:
         return frame
-    pairs = [own for _, own in tested]
-    if why := _untested(pairs):
-        return replace(frame, why=why)
-    ratio, result = infer_rounds(tested)
+    rounds = min(len(own.boots) for _, own in tested)
+    ratio, result = infer_rounds([samples for samples, _ in tested])
     primary = replace(
         primaries[0],
         before=typical([one.before for one in primaries]),
@@ -133,22 +133,14 @@ def _claim(hosts: Sequence[Host]) -> Report:
         p=result.p,
         counts=None,
     )
-    concluded = verdict.of(primary, f"{rounds(pairs)} rounds on {len(tested)} hosts")
+    order = _order([own for _, own in tested])
+    over = pairing.over(f"{rounds} rounds on {len(tested)} hosts", order)
+    concluded = verdict.of(primary, over)
+    frame = replace(frame, pairs=rounds, order=order)
     return replace(frame, verdict=concluded.word, why=concluded.why, endpoints=(primary,))
 
 
-def _untested(hosts: Sequence[Pairs]) -> str:
-    """The reason why these hosts make no claim, "" if they do. What they share in a round looks
-    like an effect where the same arm always comes first."""
-    over = f"{rounds(hosts)} rounds on {len(hosts)} hosts"
-    if rounds(hosts) < ENOUGH_PAIRS:
-        return (
-            f"{over}; a claim over hosts takes {ENOUGH_PAIRS} rounds, each with a pair of boots of "
-            "both kinds on every host"
-        )
-    if any(own.alike for own in hosts):
-        return (
-            f"{over}; no test is made: on some hosts the same kind of boot came first in every "
-            "round; draw the order of each round"
-        )
-    return ""
+def _order(hosts: Sequence[Pairs]) -> str:
+    """The order within the rounds: that of the host whose order says least."""
+    orders = {pairing.order_words(own) for own in hosts}
+    return next(one for one in (pairing.UNKNOWN, pairing.NOT_DRAWN, pairing.DRAWN) if one in orders)

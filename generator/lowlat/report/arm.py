@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -56,6 +56,10 @@ class Arm:
             boots.setdefault(run.boot_id or f"#{number}", []).append(run)
         return tuple(map(tuple, boots.values()))
 
+    def of_boots(self, places: Iterable[int]) -> Arm:
+        """The arm with these boots only, in this order."""
+        return replace(self, runs=tuple(run for place in places for run in self.boots[place]))
+
     def by_policy(self) -> Mapping[str, Arm]:
         """The runs under each scheduling policy; with several, its word is in the name."""
         policies = dict.fromkeys(run.policy for run in self.runs)
@@ -94,8 +98,8 @@ class Arm:
 
     @property
     def starts(self) -> list[Optional[float]]:
-        """The start of the first run of each boot, in seconds; None if not known. Declared pairs
-        follow each other where the files have no time."""
+        """The start of the first run of each boot, in seconds; None if not known. The boots of a
+        declared pair have its number in place of a time."""
         times = ([_start(run) for run in boot] for boot in self.boots)
         return [min((time for time in own if time is not None), default=None) for own in times]
 
@@ -120,7 +124,7 @@ def named(role: str, runs: tuple[Run, ...]) -> str:
 
 
 def _start(run: Run) -> Optional[float]:
-    return run.pair if run.pair is not None and not run.started else _seconds(run.started)
+    return _seconds(run.started) if run.pair is None else run.pair
 
 
 def _seconds(text: str) -> Optional[float]:

@@ -54,6 +54,10 @@ def document(report: Report) -> dict[str, object]:
         "sets": encode(report.sets),
         "kernels": {"before": report.kernels[0], "after": report.kernels[1]},
         "throughput": encode(report.throughput),
+        "pairs": report.pairs,
+        "order": report.order,
+        "unpaired": {"before": list(report.unpaired[0]), "after": list(report.unpaired[1])},
+        "more_pairs": report.more_pairs,
     }
 
 

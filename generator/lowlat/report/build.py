@@ -11,12 +11,14 @@ from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.endpoint import NOISE
 from lowlat.model.run import Run
-from lowlat.report import comparable, in_effect, siblings, throughput, verdict, work
+from lowlat.report import comparable, in_effect, pairing, siblings, throughput, verdict, work
 from lowlat.report.arm import Arm, ArmGap
 from lowlat.report.measure import Cpu, Key
 from lowlat.report.pace import SLOWER
 from lowlat.report.pair import ComparedFigure, Pair, compared_figures, longest_gaps
-from lowlat.report.stats.power import POWER
+from lowlat.report.pairing import Pairing
+from lowlat.report.planning import more_pairs
+from lowlat.report.stats.pairs import Pairs
 from lowlat.report.throughput import Loss
 from lowlat.report.verdict import DESCRIPTIVE, REFUSED, Verdict
 
@@ -30,10 +32,13 @@ _ALL_TICKS = 0.95
 class Report:
     """The document ``lowlat.report/1`` on one arm, ``name``, against the ``first``. Only the text
     shows whether the kernel isolated all CPUs measured after, the ``seconds`` for which a CPU was
-    measured in a boot of either arm, and the boots per arm needed to find the observed change (None
-    if it was found or the number is unknown). ``kernels`` are texts of either arm, with HZ;
-    ``throughput`` is the loss of stress-ng's matrix, if time has a meaning; ``sets`` are the CPUs
-    by the plan's names, ``tool`` is the one whose files are compared ("" for lowlat's own runs),
+    measured in a boot of either arm. ``boots`` are those behind the figures: of a test the boots in
+    ``pairs``, whose ``order`` is a word of pairing.py; ``unpaired`` names the files of the others.
+    ``more_pairs`` tells after how many more pairs a change as large as the observed one is clear,
+    with a chance of 50 and of 80 % (None if it was found or the number is unknown). ``kernels`` are
+    texts of either arm, with HZ; ``throughput`` is the loss of stress-ng's matrix, if time has a
+    meaning; ``sets`` are the CPUs by the plan's names, ``tool`` is the one whose files are compared
+    ("" for lowlat's own runs),
     ``longest_gaps`` those of either arm with known causes."""
 
     name: str
@@ -52,7 +57,10 @@ class Report:
     sets: Mapping[str, CpuSet] = field(default_factory=dict)
     tool: str = ""
     longest_gaps: tuple[ArmGap, ...] = ()
-    boots_to_find: Optional[int] = None
+    pairs: int = 0
+    order: str = pairing.UNKNOWN
+    unpaired: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    more_pairs: Optional[tuple[int, int]] = None
 
     def get(self, name: str, cpu: Cpu = "all", row: str = "") -> Optional[ComparedFigure]:
         return self._by_key.get(Key(name, cpu, row))
@@ -79,11 +87,13 @@ def build(before: Arm, after: Arm, primary: Key) -> Report:
     seconds = (0.0, 0.0)
     lost: Optional[Loss] = None
     gaps: tuple[ArmGap, ...] = ()
+    paired = Pairing(before, after, Pairs((), ()), why) if why else Pairing.of(before, after)
+    before, after = paired.before, paired.after
     if why:
         concluded = Verdict(REFUSED, why)
     else:
         pair = Pair.of(before, after, primary)
-        concluded, figures = _concluded(pair)
+        concluded, figures = _concluded(pair, paired)
         guard = [(e.ratio, e.ci95) for e in figures if e.key == throughput.KEY and e.ratio]
         if guard and not before.runs[0].emulated:
             lost = throughput.loss(before, after, *guard[0])
@@ -99,12 +109,12 @@ def build(before: Arm, after: Arm, primary: Key) -> Report:
         concluded = replace(concluded, why="; ".join([concluded.why, *weighty]))
         beside = siblings.compared(before, after, pair.cpus, worked)
         told = [str(lost)] if lost and str(lost) not in weighty else []
-        flags = [*weighty, *told, *work.sentences(worked), *beside, *flags]
+        flags = [*weighty, *told, *work.sentences(worked), *beside, *paired.flags(), *flags]
         seconds = _seconds(before, pair.cpus), _seconds(after, pair.cpus)
         if concluded.word != REFUSED:
             flags += _within_longest(pair)
-            needed = verdict.boots_to_find(pair, concluded)
-            flags += [_needed(needed)] if needed else []
+            needed = more_pairs(pair, paired, concluded)
+            flags += [_needed(needed, len(paired.pairs.boots))] if needed else []
     return Report(
         name=after.name,
         first=before.name,
@@ -122,21 +132,22 @@ def build(before: Arm, after: Arm, primary: Key) -> Report:
         sets=after.sets or before.sets,
         tool=comparable.tool_words((*before.runs, *after.runs)),
         longest_gaps=gaps,
-        boots_to_find=needed,
+        pairs=len(paired.pairs.boots),
+        order=paired.order,
+        unpaired=paired.unpaired,
+        more_pairs=needed,
     )
 
 
-def _concluded(pair: Pair) -> tuple[Verdict, tuple[ComparedFigure, ...]]:
-    without = verdict.untested(pair.before, pair.after)
-    figures = compared_figures(pair, None if without else verdict.order_of(pair.before, pair.after))
+def _concluded(pair: Pair, paired: Pairing) -> tuple[Verdict, tuple[ComparedFigure, ...]]:
+    figures = compared_figures(pair, tested=not paired.untested)
     primary = next((endpoint for endpoint in figures if endpoint.primary), None)
     if primary is None:
         return Verdict(REFUSED, f"{pair.primary.text} is not known for every measured CPU"), ()
-    if without or primary.p is None:
-        why = without or f"{primary.name} is not known in every boot"
+    if paired.untested or primary.p is None:
+        why = paired.untested or f"{primary.name} is not known in every boot"
         return Verdict(DESCRIPTIVE, why), figures
-    boots = len(pair.before.boots), len(pair.after.boots)
-    return verdict.of(primary, verdict.boot_words(boots)), figures
+    return verdict.of(primary, paired.words), figures
 
 
 def _seconds(arm: Arm, cpus: CpuSet) -> float:
@@ -179,8 +190,11 @@ def _within_longest(pair: Pair) -> Iterable[str]:
         yield f"{' and '.join(names)}: not tested, it lies within the longest gap of so short a run"
 
 
-def _needed(boots: int) -> str:
+def _needed(more: tuple[int, int], pairs: int) -> str:
+    least, most = more
+    after = f"{least} to {most}" if least < most else f"{most}"
     return (
-        f"two arms that differ this much are told apart from about {boots} boots an arm on, "
-        f"with a chance of {POWER * 100:.0f} %"
+        f"if the arms differ as much as they seem to, this is clear after {after} more "
+        f"pair{'s' if most > 1 else ''}: plan {pairs + most} pairs and judge once, for each "
+        "further look may find what is not there"
     )

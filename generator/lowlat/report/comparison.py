@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from lowlat.report import primary, verdict
+from lowlat.report import pairing, primary, verdict
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report, build
 from lowlat.report.description import Description, describe
 from lowlat.report.limits import Observed
-from lowlat.report.stats import permutation
-from lowlat.report.stats.permutation import ENOUGH_BOOTS
+from lowlat.report.stats import flips
 from lowlat.report.stats.samples import ALPHA
 
 SCHEMA = "lowlat.comparison/1"
@@ -20,15 +19,15 @@ SCHEMA = "lowlat.comparison/1"
 #: The names that an arm may have, as a regular expression.
 NAME = r"[A-Za-z0-9._+-]{1,64}"
 
-#: More boots per arm do not make the smallest p smaller: relabellings are drawn at random then.
+#: More pairs do not make the smallest p smaller: flips are drawn at random then.
 _MOST = 20
 
 
 @dataclass(frozen=True)
 class Comparison:
     """The arms, and a report of each one except the first, the reference. If there are several, the
-    p of each primary endpoint is adjusted for their number, and the verdicts follow; all else in a
-    report depends on its own arm alone. A single arm has no report and is ``described``.
+    p of each endpoint is adjusted for their number, and the verdicts follow; all else in a report
+    depends on its own arm alone. A single arm has no report and is ``described``.
     ``limits`` are what the arms showed of the limits that were asked for."""
 
     arms: tuple[Arm, ...]
@@ -89,32 +88,37 @@ def _adjusted(reports: Sequence[Report]) -> tuple[Report, ...]:
         return tuple(reports)
     tests = [report.primary for report in tested.values()]
     adjusted = holm([one.p for one in tests if one is not None and one.p is not None])
-    least = min(permutation.smallest_p(report.boots) for report in tested.values())
     for report, p in zip(tuple(tested.values()), adjusted):
-        few = least * many > ALPHA
+        few = flips.smallest_p(min(one.pairs for one in tested.values())) * many > ALPHA
         tested[report.name] = _untested(report, many) if few else _with(report, p, many)
     return tuple(tested.get(report.name, report) for report in reports)
 
 
-def boots_needed(arms: int) -> Optional[int]:
-    """The boots per arm that a test of so many arms needs; None if no number is enough."""
-    tried = range(ENOUGH_BOOTS, _MOST)
-    return next((n for n in tried if arms * permutation.smallest_p((n, n)) <= ALPHA), None)
+def pairs_needed(arms: int) -> Optional[int]:
+    """The pairs of boots that a test of so many arms needs; None if no number is enough."""
+    tried = range(flips.ENOUGH_PAIRS, _MOST)
+    return next((pairs for pairs in tried if arms * flips.smallest_p(pairs) <= ALPHA), None)
 
 
 def _untested(report: Report, arms: int) -> Report:
     """A report without a test: among so many arms, not even the clearest change would be found."""
-    boots = boots_needed(arms)
-    needs = f"needs {boots} boots an arm" if boots else "cannot be made"
-    why = f"{verdict.boot_words(report.boots)}; a test of {arms} arms {needs}"
+    pairs = pairs_needed(arms)
+    needs = f"needs {pairs} pairs of each" if pairs else "cannot be made"
+    why = f"{report.pairs} pairs; a test of {arms} arms {needs}"
     endpoints = tuple(replace(endpoint, p=None) for endpoint in report.endpoints)
     return replace(report, verdict=verdict.DESCRIPTIVE, why=why, endpoints=endpoints)
 
 
 def _with(report: Report, p: float, arms: int) -> Report:
-    endpoints = tuple(replace(e, p=p) if e.primary else e for e in report.endpoints)
+    """The p of the primary endpoints is Holm's; those of the others, which are adjusted for one
+    another already, are adjusted after Bonferroni."""
+    endpoints = tuple(
+        e if e.p is None else replace(e, p=p if e.primary else min(arms * e.p, 1.0))
+        for e in report.endpoints
+    )
     (tested,) = (endpoint for endpoint in endpoints if endpoint.primary)
-    concluded = verdict.of(tested, verdict.boot_words(report.boots))
+    over = pairing.over(f"{report.pairs} pairs", report.order)
+    concluded = verdict.of(tested, over)
     why = f"{concluded.why}; p is adjusted for {arms} arms"
     if concluded.word != report.verdict:
         why = f"{why}: alone this would be a finding, among so many arms it is not"

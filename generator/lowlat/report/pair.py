@@ -10,7 +10,9 @@ from functools import cached_property
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.endpoint import NOISE
 from lowlat.model.run import Run
+from lowlat.model.tool import MoreThan
 from lowlat.report import comparable, cross_check, figures, pooling, throughput, work
 from lowlat.report.arm import Arm
 from lowlat.report.endpoint import (
@@ -24,8 +26,8 @@ from lowlat.report.endpoint import (
     WORST_SECOND,
 )
 from lowlat.report.measure import Cpu, Key, Measure, Pooling
-from lowlat.report.stats import permutation
-from lowlat.report.stats.samples import ALPHA, Order, TwoSamples
+from lowlat.report.stats import flips
+from lowlat.report.stats.samples import ALPHA, TwoSamples
 
 #: The least and the greatest.
 Ends = tuple[float, float]
@@ -74,8 +76,12 @@ class ComparedFigure:
         return self.ratio_at_least > 1 or (self.ci95 is not None and self.ci95[1] < 1)
 
 
-#: Half the resolution of other tools, in us.
-_HALF_US = 0.5
+#: The resolution of a figure by its unit: half that of other tools, and the clock's.
+_RESOLUTION = {"us": 0.5, "ns": 1.0}
+
+#: Fewer gaps than these in a boot differ by chance alone: the interval of a figure that they make
+#: up is not narrower than theirs.
+_FEW_GAPS = 100
 
 
 @dataclass(frozen=True)
@@ -139,12 +145,12 @@ class Pair:
         return self.before.seconds(cpus), self.after.seconds(cpus)
 
 
-def compared_figures(pair: Pair, order: Optional[Order]) -> tuple[ComparedFigure, ...]:
-    """All figures that both arms have; with an ``order`` of the boots those of a claim get interval
-    and p."""
+def compared_figures(pair: Pair, *, tested: bool) -> tuple[ComparedFigure, ...]:
+    """All figures that both arms have. If the boots of the arms are pairs, in the same order, they
+    can be ``tested``: those of a claim get interval and p."""
     compared = {key: row.compared() for key, row in pair.figures.items()}
-    if order is not None:
-        compared.update(_tested(pair, compared, order))
+    if tested:
+        compared.update(_tested(pair, compared))
     return (*compared.values(), *pair.together)
 
 
@@ -175,24 +181,37 @@ class PairFigure:
         threshold = max(run.threshold_ns for run in (*self.pair.before.runs, *self.pair.after.runs))
         if self.measure.unit == "ppm":
             return threshold / 1e3 / max(map(max, self.seconds))
-        return {"ns": threshold, "us": _HALF_US}.get(self.measure.unit, 0.0)
+        return threshold if self.measure.beyond else _RESOLUTION.get(self.measure.unit, 0.0)
 
     def samples(self) -> TwoSamples:
         if self.measure.counted:
             return TwoSamples(self.before, self.after, self.seconds)
-        one, other = ([max(v, self.floor) for v in arm] for arm in (self.before, self.after))
-        return TwoSamples(one, other)
+        arms = self.before, self.after
+        one, other = ([max(value, self.floor) for value in arm] for arm in arms)
+        below = [{n for n, value in enumerate(arm) if value < self.floor} for arm in arms]
+        above = [{n for n, v in enumerate(arm) if isinstance(v, MoreThan)} for arm in arms]
+        gaps = self._gaps() if self.key.name == NOISE else None
+        return TwoSamples(one, other, None, (below[0], below[1]), (above[0], above[1]), gaps)
+
+    def _gaps(self) -> Optional[TwoSamples]:
+        """The gaps behind the noise, if they are few."""
+        keys = (Key(GAPS, self.key.cpu, row) for row in LEVELS)
+        row = next((self.pair.figures[key] for key in keys if key in self.pair.figures), None)
+        counts = row._counts() if row and row.known else None
+        few = counts and min(counts) < _FEW_GAPS * len(self.before)
+        return row.samples() if row and few else None
 
     def compared(self) -> ComparedFigure:
         counted = self.measure.counted
         arms = (self.before, self.after)
         one, other = (pooling.of_arm(arm, self.measure, self.floor) for arm in arms)
+        known = counted or all(max(arm) >= self.floor for arm in arms)
         return ComparedFigure(
             key=self.key,
             unit=self.measure.unit,
             before=one,
             after=other,
-            ratio=one / other if other else None,
+            ratio=pooling.ratio(self.measure, (one, other), (1.0, 1.0)) if known else None,
             primary=self.key == self.pair.primary,
             counts=self._counts() if counted and self.known else None,
             ranges=(_ends(self.before), _ends(self.after)),
@@ -210,9 +229,7 @@ def _ends(boots: Sequence[float]) -> Ends:
     return min(boots), max(boots)
 
 
-def _tested(
-    pair: Pair, compared: dict[Key, ComparedFigure], order: Order
-) -> dict[Key, ComparedFigure]:
+def _tested(pair: Pair, compared: dict[Key, ComparedFigure]) -> dict[Key, ComparedFigure]:
     """The endpoints of the claim that every boot has, the primary one in a test of its own."""
     rows, longest = pair.figures, longest_gaps(pair)
     claimed = [
@@ -229,10 +246,10 @@ def _tested(
         families.append([guard.key] if guard and guard.known else [])
     result = {}
     for family in families:
-        results = permutation.infer([rows[key].samples() for key in family], order)
+        results = flips.infer([rows[key].samples() for key in family])
         for key, one in zip(family, results):
             low, high = one.ci95
-            ends = (low, high) if math.isfinite(high) and compared[key].ratio is not None else None
+            ends = (low, high) if math.isfinite(high) else None
             result[key] = replace(compared[key], p=one.adjusted, ci95=ends, ratio_at_least=low)
     return result
 

@@ -7,7 +7,7 @@ How a figure is pooled is declared with it (``Measure.pooling``).
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, geometric_mean, median
+from statistics import fmean, geometric_mean, median, median_high
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
@@ -67,8 +67,15 @@ def of_boots(
         times = [run.seconds(cpus) for run in boot]
         for key, own in seen.items():
             mean = (key.name, key.row) in counted and len(own) == len(boot)
-            result.setdefault(key, []).append(weighted(own, times) if mean else median(own))
+            result.setdefault(key, []).append(weighted(own, times) if mean else _median(own))
     return {key: tuple(values) for key, values in result.items()}
+
+
+def _median(values: Sequence[float]) -> float:
+    """MoreThan if a value of which only a lower limit is known may lie above it."""
+    least = min((value for value in values if isinstance(value, MoreThan)), default=math.inf)
+    middle = median(values)
+    return MoreThan(middle) if least <= median_high(values) else middle
 
 
 def typical(values: Sequence[float], floor: float = 0.0) -> float:
@@ -83,7 +90,8 @@ def typical(values: Sequence[float], floor: float = 0.0) -> float:
 
 def of_arm(boots: Sequence[float], measure: Measure, floor: float = 0.0) -> float:
     """One value for the boots of an arm, for a figure that is tested over boots."""
-    return fmean(boots) if measure.counted else typical(boots, floor)
+    value = fmean(boots) if measure.counted else typical(boots, floor)
+    return MoreThan(value) if any(isinstance(boot, MoreThan) for boot in boots) else value
 
 
 def weighted(values: Sequence[float], weights: Sequence[float]) -> float:

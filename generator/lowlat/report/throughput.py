@@ -11,10 +11,9 @@ from lowlat.report import comparable
 from lowlat.report.arm import Arm
 from lowlat.report.endpoint import THROUGHPUT
 from lowlat.report.measure import Key
-from lowlat.report.stats import permutation
-from lowlat.report.stats.margins import of_mean, welch
-from lowlat.report.stats.permutation import widest
+from lowlat.report.stats.flips import available, widest
 from lowlat.report.stats.samples import TwoSamples
+from lowlat.report.stats.student import of_mean, welch
 
 #: The guard among the figures.
 KEY = Key(THROUGHPUT, row=ALONE)
@@ -65,7 +64,7 @@ def rate(arm: Arm) -> Optional[Rate]:
     if not all(boots) or not comparable.same_version(comparable.matrix, arm.runs):
         return None
     values, of = (boots[0], "runs") if len(boots) == 1 else ([*map(fmean, boots)], "boots")
-    ends = of_mean(values) if permutation.available() else None
+    ends = of_mean(values) if available() else None
     return Rate(fmean(values), ends, len(values), of)
 
 
@@ -80,7 +79,6 @@ def _within(*arms: Arm) -> Optional[tuple[float, float]]:
     """The interval of the ratio of two arms, from the runs in one boot of each."""
     one, other = ([rate for run in arm.runs for rate in run.matrix_rates] for arm in arms)
     single = all(len(arm.boots) == 1 for arm in arms)
-    if not single or min(len(one), len(other)) < 2 or not permutation.available():
+    if not single or min(len(one), len(other)) < 2 or not available():
         return None
-    middle, half = welch(*TwoSamples(one, other).logs())
-    return widest((float(middle - half), float(middle + half)))
+    return widest(welch(*TwoSamples(one, other).logs()))

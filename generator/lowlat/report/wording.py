@@ -83,8 +83,10 @@ def change(endpoint: ComparedFigure) -> str:
         if _bare(shown) == "1":
             return "equal" if endpoint.ratio == 1 else "about equal"
         return f"{shown} times {word}"
-    least = endpoint.ratio_at_least
-    return f"{at_least(least)} times {less}" if least else "-"
+    least, (_, greatest) = endpoint.ratio_at_least or 0.0, endpoint.ci95 or (0.0, math.inf)
+    if 0 < greatest < 1:
+        return f"{at_least(1 / greatest)} times {more}"
+    return f"{at_least(least)} times {less}" if least > 1 else "-"
 
 
 def at_least(bound: float) -> str:
@@ -182,20 +184,19 @@ def _both(primary: ComparedFigure, report: Report) -> tuple[str, str]:
 
 def interval(endpoint: ComparedFigure) -> str:
     """The interval of the change, seen like the change itself: "55 to 70" times less, "at least 55"
-    without an upper end, "1.1 more to 1.3 less" if it includes 1, "" if it is not known. If it
-    excludes 1, it has enough digits to show that."""
-    if endpoint.ci95 is None:
-        least = endpoint.ratio_at_least
-        return at_least(least) if least and endpoint.ratio else ""
-    low, high = endpoint.ci95
+    without an upper end, "1.1 more to 1.3 less" if it includes 1, "" if nothing is known, or the
+    change itself says no more. If it excludes 1, it has enough digits to show that."""
+    low, high = endpoint.ci95 or (endpoint.ratio_at_least or 0.0, math.inf)
     digits = min(_digits(endpoint) + 1, _DIGITS)
+    if (low, high) == (0, math.inf):
+        return ""
     if low <= 1 <= high:
         most = f"{significant(1 / low, digits)} more" if low else "any more"
-        return f"{most} to {significant(high, digits)} less"
+        return f"{most} to {significant(high, digits) if math.isfinite(high) else 'any'} less"
     if high < 1:
-        if not low:
-            return at_least(1 / high)
-        low, high = 1 / high, 1 / low
+        low, high = 1 / high, 1 / low if low else math.inf
+    if math.isinf(high):
+        return at_least(low) if endpoint.ratio else ""
     while "1" in {_bare(significant(end, digits)) for end in (low, high)}:
         digits += 1
     return f"{significant(low, digits)} to {significant(high, digits)}"

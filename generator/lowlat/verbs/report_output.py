@@ -32,7 +32,7 @@ class ReportArguments:
     )
     against: tuple[Path, ...] = option(
         "AFTER",
-        "runs after the change; with 5 or more boots on each side the change is tested",
+        "runs after the change; with 6 or more pairs of boots the change is tested",
         (),
         nargs="+",
         action="extend",

@@ -8,7 +8,7 @@ from typing import Optional
 from lowlat.base.terminal import plain
 from lowlat.model.plan import Plan
 from lowlat.report.build import Report
-from lowlat.report.comparison import Comparison, boots_needed
+from lowlat.report.comparison import Comparison, pairs_needed
 from lowlat.report.endpoint import INTERRUPTS
 from lowlat.report.tables import parts_of
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
@@ -57,7 +57,7 @@ def _of_files(comparison: Comparison) -> Iterator[NextStep]:
     """The next steps after files of another tool, of which nobody else knows the boots."""
     if any(report.verdict == DESCRIPTIVE for report in comparison.reports):
         yield NextStep(
-            f"Files of {boots_needed(len(comparison.reports))} boots of each kind allow a test, if "
+            f"Files of {pairs_needed(len(comparison.reports))} boots of each kind allow a test, if "
             "equal names are boots in turn.",
             "lowlat-gen report before/ --against after/ --pairs-by-name",
         )
@@ -93,15 +93,16 @@ def _effective(comparison: Comparison) -> Iterator[NextStep]:
 def _boots(comparison: Comparison, report: Report) -> Iterator[NextStep]:
     command = f"lowlat-gen {'rehearse' if report.emulated else 'tune'} --boots"
     arms = sum(report.verdict != REFUSED for report in comparison.reports)
-    needed = boots_needed(arms)
+    needed = pairs_needed(arms)
     untested = (report for report in comparison.reports if report.verdict == DESCRIPTIVE)
-    if needed is not None and any(min(one.boots) < needed for one in untested):
+    if needed is not None and any(one.pairs < needed for one in untested):
         test = f"a test of {arms} arms" if arms > 1 else "a test"
-        why = f"Too few boots to tell a change from chance: {needed} boots per arm allow {test}."
+        why = f"Too few pairs of boots to tell a change from chance: {needed} allow {test}."
         yield NextStep(why, f"{command} {needed}")
     elif report.verdict == UNCHANGED:
-        why = "No change stands out from chance: more boots find smaller changes."
-        yield NextStep(why, f"{command} {report.boots_to_find or 2 * max(report.boots)}")
+        why = "No change stands out from chance: more pairs of boots find smaller changes."
+        more = report.more_pairs[1] if report.more_pairs else report.pairs
+        yield NextStep(why, f"{command} {report.pairs + more}")
 
 
 def _verdict(report: Report, *, several: bool) -> Iterator[NextStep]:

@@ -8,19 +8,21 @@ p of many can be as small as that of one.
 
 The interval holds every ratio that this test does not reject: its ends are means of subsets of the
 pairs (Hartigan, J Am Stat Assoc 1969;64:1303). Six pairs must all agree (p = 2/64), and their
-interval is that of the least and the greatest pair (96.9 %).
+interval is that of the least and the greatest pair (96.9 %). Where counts of events stand behind a
+figure the interval is never narrower than theirs (counts).
 
-Needs numpy.
+Needs numpy and scipy (the extra ``report``); see available().
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from lowlat.report.stats import counts
-from lowlat.report.stats.permutation import RANDOM, ROUNDING, SEED, Result, widest
 from lowlat.report.stats.samples import ALPHA, PARTS, TwoSamples
 
 if TYPE_CHECKING:
@@ -29,12 +31,34 @@ if TYPE_CHECKING:
 #: Fewer pairs cannot reach 5 %: five that agree have p = 2/32.
 ENOUGH_PAIRS = 6
 
-#: Up to so many pairs all flips are tried, beyond it RANDOM random ones.
+#: Up to so many pairs all flips are tried, beyond it so many random ones.
 _MOST = 14
+_RANDOM = 9_999
+_SEED = 1
+
+_ROUNDING = 1e-9
 
 #: Stands for the open end of a difference that is known from one side only: the mean with a pair
 #: so far away is endless too.
 _FAR = 1e9
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of the test for a row.
+
+    ``p`` is two-sided; ``adjusted`` allows for all rows tested beside it. ``ci95`` is the interval
+    of the ratio before/after: from 0, or to infinity, if it is open on that side.
+    """
+
+    p: float
+    adjusted: float
+    ci95: tuple[float, float]
+
+
+def available() -> bool:
+    """Whether numpy and scipy are installed."""
+    return find_spec("numpy") is not None and find_spec("scipy") is not None
 
 
 def infer(rows: Sequence[TwoSamples]) -> tuple[Result, ...]:
@@ -60,22 +84,38 @@ def infer(rows: Sequence[TwoSamples]) -> tuple[Result, ...]:
             p=float(p[n]),
             adjusted=float(adjusted[n]),
             ci95=widest(
-                (float(lows[n]), float(highs[n])),
-                *([counts.interval((row.before, row.after), row.seconds)] if row.seconds else []),
+                (float(lows[n]), float(highs[n])), *_of_counts(row, float(differences[:, n].mean()))
             ),
         )
         for n, row in enumerate(rows)
     )
 
 
+def _of_counts(row: TwoSamples, middle: float) -> Iterator[tuple[float, float]]:
+    """The interval of the counts that the row consists of; or that of the counts behind it, moved
+    to the middle of the row."""
+    if row.seconds:
+        yield counts.interval((row.before, row.after), row.seconds)
+    if row.events and row.events.seconds:
+        given = (row.events.before, row.events.after), row.events.seconds
+        moved = middle - counts.centre(*given)
+        low, high = counts.interval(*given)
+        yield low + moved, high + moved
+
+
+def widest(*ends: tuple[float, float]) -> tuple[float, float]:
+    """The ends of the ratios in the union of these intervals of a logarithm."""
+    return math.exp(min(low for low, _ in ends)), math.exp(max(high for _, high in ends))
+
+
 def smallest_p(pairs: int) -> float:
     """The smallest p that a test of so many pairs can have."""
-    return 2 / (2**pairs if pairs <= _MOST else RANDOM + 1)
+    return 2 / (2**pairs if pairs <= _MOST else _RANDOM + 1)
 
 
 def level(pairs: int) -> float:
     """The largest p up to 5 % that a test of so many pairs can have."""
-    ways = 2**pairs if pairs <= _MOST else RANDOM + 1
+    ways = 2**pairs if pairs <= _MOST else _RANDOM + 1
     return 2 * math.floor(ALPHA / 2 * ways) / ways
 
 
@@ -85,13 +125,13 @@ def _flips(pairs: int) -> Array:
 
     if pairs <= _MOST:
         return (np.arange(2**pairs)[:, None] >> np.arange(pairs) & 1).astype(float)
-    return np.random.default_rng(SEED).integers(0, 2, (RANDOM, pairs)).astype(float)
+    return np.random.default_rng(_SEED).integers(0, 2, (_RANDOM, pairs)).astype(float)
 
 
 def _shares(null: Array, observed: Array, drawn: bool) -> Array:
     """The share of flips that reach the observed value; the measured signs count as one flip more
     where flips are drawn."""
-    reached = (null >= observed * (1 - ROUNDING)).sum(axis=0)
+    reached = (null >= observed * (1 - _ROUNDING)).sum(axis=0)
     result: Array = (reached + drawn) / (len(null) + drawn)
     return result
 

@@ -39,11 +39,16 @@ class Pairs:
     def alike(self) -> bool:
         """Whether the same arm came first in all pairs: a machine that is slower in every second
         boot then looks like a change."""
-        return len({*self.first, 0}) == 2 and 0 not in self.first
+        return self.known and len({*self.first}) == 1
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known of every pair which of its boots was first."""
+        return 0 not in self.first
 
     @property
     def drawn(self) -> bool:
-        """Whether the order within the pairs may have been drawn: it neither alternates nor is
-        unknown."""
+        """Whether the order within the pairs may have been drawn: it is known and does not
+        alternate."""
         alternate = all(one == -other for one, other in zip(self.first, self.first[1:]))
-        return not (self.alike or alternate or 0 in self.first)
+        return self.known and not self.alike and not alternate

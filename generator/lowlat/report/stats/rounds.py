@@ -17,32 +17,28 @@ from dataclasses import replace
 from statistics import fmean
 
 from lowlat.report.stats import counts, flips
-from lowlat.report.stats.pairs import Pairs
-from lowlat.report.stats.permutation import Result, widest
+from lowlat.report.stats.flips import Result, widest
 from lowlat.report.stats.samples import TwoSamples
 
 
-def rounds(hosts: Sequence[Pairs]) -> int:
-    """The rounds that every host has."""
-    return min(len(own.boots) for own in hosts)
-
-
-def infer_rounds(hosts: Sequence[tuple[TwoSamples, Pairs]]) -> tuple[float, Result]:
-    """The hosts' mean ratio of one figure, and its test, from each host's boots and their pairs."""
+def infer_rounds(hosts: Sequence[TwoSamples]) -> tuple[float, Result]:
+    """The hosts' mean ratio of one figure, and its test, from each host's boots in the order of its
+    pairs. There are as many rounds as the host with the fewest pairs has."""
     import numpy as np
 
-    count = rounds([pairs for _, pairs in hosts])
-    means = []
-    for arm in range(2):
-        own = (
-            samples.logs()[arm][[p[arm] for p in pairs.boots[:count]]] for samples, pairs in hosts
-        )
-        means.append(np.exp(np.mean([*own], axis=0)))
-    (result,) = flips.infer([TwoSamples(*means)])
+    count = min(len(own.before) for own in hosts)
+    means = [np.exp(np.mean([own.logs()[arm][:count] for own in hosts], axis=0)) for arm in (0, 1)]
+    # The mean of a round is known from one side only if some host's value is.
+    below, above = (
+        tuple({n for own in ends for n in own[arm] if n < count} for arm in (0, 1))
+        for ends in ([own.below for own in hosts], [own.above for own in hosts])
+    )
+    averaged = TwoSamples(means[0], means[1], None, (below[0], below[1]), (above[0], above[1]))
+    (result,) = flips.infer([averaged])
     ratio = math.exp(float(np.mean(np.log(means[0]) - np.log(means[1]))))
-    if all(samples.seconds for samples, _ in hosts):
+    if all(own.seconds for own in hosts):
         low, high = (math.log(end) if end else -math.inf for end in result.ci95)
-        result = replace(result, ci95=widest((low, high), _of_counts([one for one, _ in hosts])))
+        result = replace(result, ci95=widest((low, high), _of_counts(hosts)))
     return ratio, result
 
 
