@@ -78,6 +78,19 @@ def test_what_is_no_change_among_several_arms_excludes_nothing(bench: ReportBenc
         assert ("are excluded" in report["why"]) is (low < 1 < high)
         assert ("alone this would be a finding" in report["why"]) is (n < 3)
     assert "one that excludes 1 may be no finding" in bench.call(*words)[1]
+    # Nor is it one for a gate, which says how many were asked; a bound below 1 asks for no change.
+    with pytest.raises(Unmet) as caught:
+        bench.call(*words, "--require", "x0:noise_ppm>=1.01", "--require", "x3:noise_ppm>=0.9")
+    assert str(caught.value).endswith(
+        "not met (1 of 2 gates): x0: noise_ppm>=1.01, measured 1.054, at least 1.026 (95 %), but the "
+        "test finds no change (p = 0.078)"
+    )
+    assert "2 gates asked, 1 met" in bench.printed.out
+    with pytest.raises(Unmet, match=r"\(5 of 5 gates\): x0: noise_ppm>=1,"):
+        bench.call(*words, "--require", "noise_ppm>=1", "--json")
+    gates = json.loads(bench.printed.out)["gates"]
+    assert [one["arm"] for one in gates] == [f"x{n}" for n in range(5)]
+    assert {(one["gate"], one["met"]) for one in gates} == {("noise_ppm>=1", False)}
 
 
 def test_as_many_pairs_as_arms_take(bench: ReportBench) -> None:

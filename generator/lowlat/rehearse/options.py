@@ -19,7 +19,7 @@ from lowlat.plan import profile
 from lowlat.plan.cpu_request import merge
 from lowlat.plan.planner import Options
 from lowlat.plan.split import split
-from lowlat.report import comparison
+from lowlat.report.arm import NAME
 
 STOCK = "stock"
 
@@ -127,7 +127,7 @@ def _check_once(option: str, names: tuple[str, ...]) -> None:
 
 
 def _check_tuned(name: str) -> None:
-    if not re.fullmatch(comparison.NAME, name, re.ASCII):
+    if not re.fullmatch(NAME, name, re.ASCII):
         raise Refused(f"--tuned-profile {name[:60]!r}: not a name of a profile")
     if not chain(Root(), name):
         # The guest sees this machine's files.

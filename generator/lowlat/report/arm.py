@@ -18,6 +18,9 @@ from lowlat.report import pooling
 from lowlat.report.measure import Key, Measure, Pooling
 from lowlat.verify.finding import Finding
 
+#: The names that an arm may have, as a regular expression.
+NAME = r"[A-Za-z0-9._+-]{1,64}"
+
 #: The number that distinguishes the boots of an arm in their labels.
 _NUMBER = re.compile(r"[-._]?[0-9]+$")
 

@@ -24,7 +24,8 @@ def render(comparison: Comparison) -> str:
 
 def _whole(comparison: Comparison) -> dict[str, object]:
     limits = {"limits": encode(comparison.limits)} if comparison.limits else {}
-    return {**_figures(comparison), **limits}
+    gates = {"gates": encode(comparison.gates)} if comparison.gates else {}
+    return {**_figures(comparison), **limits, **gates}
 
 
 def _figures(comparison: Comparison) -> dict[str, object]:

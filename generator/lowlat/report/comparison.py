@@ -10,14 +10,12 @@ from lowlat.report import pairing, primary, verdict
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report, build
 from lowlat.report.description import Description, describe
+from lowlat.report.gate import Asked
 from lowlat.report.limits import Observed
 from lowlat.report.stats import flips
 from lowlat.report.stats.samples import ALPHA
 
 SCHEMA = "lowlat.comparison/1"
-
-#: The names that an arm may have, as a regular expression.
-NAME = r"[A-Za-z0-9._+-]{1,64}"
 
 #: More pairs do not make the smallest p smaller: flips are drawn at random then.
 _MOST = 20
@@ -28,12 +26,14 @@ class Comparison:
     """The arms, and a report of each one except the first, the reference. If there are several, the
     p of each endpoint is adjusted for their number, and the verdicts follow; all else in a report
     depends on its own arm alone. A single arm has no report and is ``described``.
-    ``limits`` are what the arms showed of the limits that were asked for."""
+    ``limits`` are what the arms showed of the limits that were asked for, ``gates`` which of the
+    reductions that were required are met."""
 
     arms: tuple[Arm, ...]
     reports: tuple[Report, ...]
     described: Optional[Description] = None
     limits: tuple[Observed, ...] = ()
+    gates: tuple[Asked, ...] = ()
 
     @property
     def first(self) -> str:

@@ -2,18 +2,19 @@
 """``--require '[ARM:]ENDPOINT>=N'``: a reduction that a pipeline requires; and ``--require
 '[ARM:]throughput_loss<=N%'``: the loss that it accepts.
 
-The gate compares the bound: the end of the interval on the unfavourable side. A figure without an
-interval misses its gate.
+A gate takes the bound, the end of the interval on the unfavourable side, and from 1 on also the
+test: a reduction that its p, adjusted for all figures and arms, does not find is none, whatever its
+own interval says. A figure without an interval misses its gate.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lowlat.base.errors import Refused, Unmet
 from lowlat.report import throughput
+from lowlat.report.arm import NAME
 from lowlat.report.build import Report
-from lowlat.report.comparison import NAME, Comparison
 from lowlat.report.endpoint import GATED
 from lowlat.report.measure import Key
 from lowlat.report.verdict import DESCRIPTIVE, REFUSED
@@ -34,11 +35,17 @@ class Gate:
     key: Key
     bound: float
 
+    @property
+    def wanted(self) -> str:
+        if self.key == throughput.KEY:
+            return f"throughput_loss<={100 * self.bound:g}%"
+        return f"{self.key.text}>={self.bound:g}"
+
     def missed(self, report: Report) -> str:
         """The reason why the gate is missed, "" if it is met."""
         if self.key == throughput.KEY:
             return self._lost(report)
-        wanted = f"{self.key.text}>={self.bound:g}"
+        wanted = self.wanted
         endpoint = report.get(*self.key)
         if endpoint is None:
             return f"{wanted}, but the runs cannot be compared: {report.why}"
@@ -47,13 +54,15 @@ class Gate:
             claimed = GATED[self.key.text].claimed
             why = "it was not tested" if claimed else "it is never claimed"
             return _unknown(wanted, report, why)
-        if least >= self.bound:
+        found = endpoint.changed or self.bound < 1
+        if least >= self.bound and found:
             return ""
         ratio = "" if endpoint.ratio is None else f", measured {endpoint.ratio:.4g}"
-        return f"{wanted}{ratio}, at least {least:.4g} (95 %)"
+        but = "" if found else f", but the test finds no change (p = {endpoint.p:.2g})"
+        return f"{wanted}{ratio}, at least {least:.4g} (95 %){but}"
 
     def _lost(self, report: Report) -> str:
-        wanted = f"throughput_loss<={100 * self.bound:g}%"
+        wanted = self.wanted
         loss = report.throughput
         if report.emulated or loss is None:
             why = "time means nothing under emulation" if report.emulated else report.why
@@ -61,6 +70,16 @@ class Gate:
         if not loss.tested:
             return _unknown(wanted, report, "it was not tested")
         return "" if loss.at_most <= self.bound else f"{wanted}, but {loss}"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A gate of an arm, as it was given; whether it is met, and why not."""
+
+    arm: str
+    gate: str
+    met: bool
+    why: str
 
 
 def parse(text: str) -> Gate:
@@ -76,13 +95,13 @@ def parse(text: str) -> Gate:
     return Gate(match[1] or "", GATED[match[2]].key(), float(match[3]))
 
 
-def check_names(gates: Sequence[Gate], comparison: Comparison) -> None:
+def check_names(gates: Sequence[Gate], reports: Sequence[Report]) -> None:
     """Raises Refused if a gate names an unknown arm, or a figure that an arm's report lacks."""
-    names = [report.name for report in comparison.reports]
+    names = [report.name for report in reports]
     for gate in gates:
         if gate.arm and gate.arm not in names:
             raise Refused(f"--require: no arm {gate.arm!r}", hint=f"one of {', '.join(names)}")
-    for report in comparison.reports:
+    for report in reports:
         missing = [gate.key for gate in _for(gates, report) if report.get(*gate.key) is None]
         if missing and report.verdict != REFUSED:
             if throughput.KEY in missing:
@@ -93,15 +112,29 @@ def check_names(gates: Sequence[Gate], comparison: Comparison) -> None:
             raise Refused(why, hint=f"one of {', '.join(known)}")
 
 
-def check(gates: Sequence[Gate], comparison: Comparison) -> None:
-    """Raises Unmet, naming every gate that was missed."""
-    missed: list[str] = []
-    for report in comparison.reports:
-        who = f"{report.name}: " if comparison.several else ""
-        words = (gate.missed(report) for gate in _for(gates, report))
-        missed += [f"{who}{why}" for why in words if why]
+def asked(gates: Sequence[Gate], reports: Sequence[Report]) -> tuple[Asked, ...]:
+    """Each gate of each arm that it is for."""
+    return tuple(
+        Asked(report.name, gate.wanted, not why, why)
+        for report in reports
+        for gate in _for(gates, report)
+        for why in [gate.missed(report)]
+    )
+
+
+def told(all_: Sequence[Asked]) -> Iterator[str]:
+    """How many gates were asked, where some were."""
+    if all_:
+        met = sum(one.met for one in all_)
+        yield f"{len(all_)} gate{'s' if len(all_) > 1 else ''} asked, {met} met"
+
+
+def check(all_: Sequence[Asked], *, several: bool) -> None:
+    """Raises Unmet, naming every gate that was missed; of ``several`` arms, with its arm."""
+    missed = [f"{one.arm}: {one.why}" if several else one.why for one in all_ if not one.met]
     if missed:
-        raise Unmet(f"--require not met: {'; '.join(missed)}")
+        of = f" ({len(missed)} of {len(all_)} gates)" if len(all_) > 1 else ""
+        raise Unmet(f"--require not met{of}: {'; '.join(missed)}")
 
 
 def _for(gates: Sequence[Gate], report: Report) -> list[Gate]:

@@ -5,7 +5,7 @@ the reference of the others; for an arm by itself its figures."""
 from collections.abc import Iterator
 
 from lowlat.model.endpoint import NOISE
-from lowlat.report import arm_tables, boot_ranges, limit_words, limits, wording
+from lowlat.report import arm_tables, boot_ranges, gate, limit_words, limits, wording
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
 from lowlat.report.description import describe
@@ -110,6 +110,7 @@ def _row(report: Report) -> tuple[str, ...]:
 
 def notes(comparison: Comparison) -> Iterator[str]:
     """Notes on the arms that the headline lacks; the same note on several arms is one sentence."""
+    yield from gate.told(comparison.gates)
     if comparison.described:
         yield from comparison.described.flags
     flags: dict[str, list[str]] = {}

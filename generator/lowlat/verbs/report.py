@@ -13,8 +13,8 @@ from lowlat.base.terminal import say
 from lowlat.measure.run_file import read_runs
 from lowlat.model.run import Run
 from lowlat.report import gate, in_effect, levels, limit_words, limits
-from lowlat.report.arm import Arm, named
-from lowlat.report.comparison import NAME, compare
+from lowlat.report.arm import NAME, Arm, named
+from lowlat.report.comparison import compare
 from lowlat.report.pairs_by_name import paired
 from lowlat.report.verdict import REFUSED
 from lowlat.verbs import report_output
@@ -37,15 +37,19 @@ def main(args: ReportArguments) -> int:
     _check_compared(args)
     limited = [limits.parse(text) for text in args.limit]
     comparison = compare(*_arms(args))
-    comparison = replace(comparison, limits=limits.observed(limited, comparison.arms))
-    gate.check_names(gates, comparison)
+    gate.check_names(gates, comparison.reports)
+    comparison = replace(
+        comparison,
+        limits=limits.observed(limited, comparison.arms),
+        gates=gate.asked(gates, comparison.reports),
+    )
     written = report_output.write(args, comparison)
     forms = [form for name, form in FORMS.items() if getattr(args, name)]
     sys.stdout.write((forms or [screen.render])[0](comparison))
     for line in written if not forms else ():
         say(line)
     limit_words.check(comparison.limits)
-    gate.check(gates, comparison)
+    gate.check(comparison.gates, several=comparison.several)
     return 1 if any(report.verdict == REFUSED for report in comparison.reports) else 0
 
 
