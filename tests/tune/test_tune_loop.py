@@ -45,11 +45,12 @@ def test_a_tuned_boot_that_keeps_its_word_is_promoted(machine: LoopMachine) -> N
 
 
 def test_each_policy_is_measured_in_both_boots_and_has_its_report(machine: LoopMachine) -> None:
-    """The four set-ups of the osnoise paper with one command."""
-    machine.begin("--policy", "other,fifo:1", "--reboot")
+    """The four set-ups of the article on osnoise with one command."""
+    machine.begin("--article", "--reboot")
     machine.power_on()
     state = machine.state()
     assert (state["policy"], state["outcome"]) == ("other,fifo:1", "promoted")
+    assert state["causes"] is True
     for leg in state["legs"]:
         names = [Path(path).name for path in (leg["run"], *leg["further"])]
         assert [name.partition(leg["arm"])[2] for name in names] == ["-other.json", "-fifo1.json"]
@@ -59,8 +60,9 @@ def test_each_policy_is_measured_in_both_boots_and_has_its_report(machine: LoopM
         assert report["boots"] == {"before": 1, "after": 1}
         assert report["labels"] == {"before": f"stock-{policy}", "after": f"tuned-{policy}"}
     page = machine.host.read(f"{base}-report.html")
+    table = machine.host.read(f"{base}-article.md")
     for set_up in ("stock-other", "tuned-other", "stock-fifo1", "tuned-fifo1"):
-        assert set_up in page
+        assert set_up in page and f"| {set_up} | 1 |" in table
     for title in ("all set-ups", "other", "fifo:1"):
         assert f">{title}</h2>" in page
     said = machine.tune("--status").out

@@ -42,6 +42,14 @@ class TuneOptions:
     )
 
 
+def for_article(wanted: TuneOptions) -> TuneOptions:
+    """The same, with what the table of the article on osnoise needs: both policies, and causes."""
+    measure = wanted.measure
+    causes = True if measure.causes is None else measure.causes
+    both = replace(measure, policy=measure.policy or "other,fifo:1", causes=causes)
+    return replace(wanted, measure=both)
+
+
 def check_none(root: Root) -> None:
     """Raises Refused if a loop is under way."""
     state = read(root)

@@ -19,7 +19,7 @@ from lowlat.model.policy import word
 from lowlat.model.run import Run
 from lowlat.plan import store
 from lowlat.probe import host_facts
-from lowlat.report import as_json, as_markdown, comparison, in_effect
+from lowlat.report import article, as_json, as_markdown, comparison, in_effect
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
@@ -91,13 +91,15 @@ def _verify(root: Root, state: LoopState, path: str) -> tuple[str, ...]:
 
 def compare(root: Root, state: LoopState) -> tuple[Report, str]:
     """The report on all boots so far, under the first policy, and its path. Beside it are written
-    its Markdown form, a report for each further policy, and a page of all."""
+    its Markdown form, and with several policies a report for each further one and the table of the
+    article on osnoise; and a page of all."""
     before, after = (_runs(root, state.arm(arm)) for arm in (STOCK, TUNED))
     paths = (boot.verify for boot in state.arm(TUNED) if boot.verify)
     boots = [in_effect.read_verify(Path(root.host(path))) for path in paths]
-    comparisons = dict(
-        comparison.set_ups(Arm(STOCK, before), Arm(TUNED, after, in_effect.of_boots(boots)))
-    )
+    arms = Arm(STOCK, before), Arm(TUNED, after, in_effect.of_boots(boots))
+    comparisons = dict(comparison.set_ups(*arms))
+    if len(comparisons) > 1 and not any(run.emulated for arm in arms for run in arm.runs):
+        _keep(root, state.path("article.md"), article.ticket(arms))
     _keep(root, state.path("report.html"), _page(comparisons, store.applied(root)))
     first, *further = (one for one in comparisons.values() if not one.several)
     for one in further:

@@ -35,6 +35,9 @@ def main(args: ReportArguments) -> int:
         hint = "name those to describe, or those before the change"
         raise Refused("report: the runs are missing", hint=hint)
     _check_compared(args)
+    if args.article:
+        sys.stdout.write(report_output.write_article(args, _arms(args)))
+        return 0
     limited = [limits.parse(text) for text in args.limit]
     comparison = compare(*_arms(args))
     gate.check_names(gates, comparison.reports)

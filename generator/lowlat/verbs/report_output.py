@@ -17,9 +17,9 @@ from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.plan import Plan
 from lowlat.plan import store
-from lowlat.report import as_json, as_markdown
+from lowlat.report import article, as_json, as_markdown
 from lowlat.report.arm import Arm
-from lowlat.report.comparison import Comparison
+from lowlat.report.comparison import Comparison, set_ups
 from lowlat.view.arm import Group
 from lowlat.view.contents import endpoint_data
 from lowlat.view.plot.figure import Data, csv_text
@@ -50,6 +50,10 @@ class ReportArguments:
     verify: Optional[Path] = option("FILE", "output of 'lowlat-gen verify --json' after the change")
     json: bool = flag("print lowlat.report/1", group="form")
     markdown: bool = flag("print Markdown for a ticket", group="form")
+    article: bool = flag(
+        "print the table of the article on osnoise: noise, its range and its classes for each "
+        "set-up, runs under several policies apart; with --html the page of all set-ups"
+    )
     level: tuple[str, ...] = option(
         "TIME", "count the gaps of this length and more too, such as 1ms; may be repeated", ()
     )
@@ -84,6 +88,9 @@ def check(args: ReportArguments) -> None:
     """Raises Refused if options contradict each other."""
     if args.open and (args.json or args.markdown):
         raise Refused("--open is for a person, --json and --markdown are not", hint="leave one out")
+    if args.article and (args.json or args.csv or args.svg or args.limit or args.require):
+        why = "--article prints its table alone, or a page with --html"
+        raise Refused(why, hint="leave the other forms, limits and gates out")
     if args.plan and not (args.html or args.open):
         raise Refused("--plan: only a page shows a plan's reasons", hint="add --html FILE")
     arms = [file for _, *files in args.arm for file in files]
@@ -119,6 +126,17 @@ def write(args: ReportArguments, comparison: Comparison) -> tuple[str, ...]:
         plan = store.read(args.plan, Root()) if args.plan else _stored(comparison.arms[1:2])
         told.append(_page(args, render(Group("", comparison, plan))))
     return tuple(told)
+
+
+def write_article(args: ReportArguments, arms: Sequence[Arm]) -> str:
+    """The table of the article; writes the page of all set-ups if it is asked for."""
+    text = (article.ticket if args.markdown else article.text)(arms)
+    if not (args.html or args.open):
+        return text
+    from lowlat.view.html import render_groups
+
+    groups = [Group(title or "set-ups", one) for title, one in set_ups(*arms)]
+    return f"{text}\n{_page(args, render_groups('OS noise by set-up', groups))}\n"
 
 
 def _page(args: ReportArguments, page: str) -> str:

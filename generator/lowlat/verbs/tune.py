@@ -3,7 +3,7 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lowlat.base.arguments import flag
 from lowlat.base.errors import Refused, Unmet
@@ -30,6 +30,10 @@ _AT_REST = (Phase.BOOT, Phase.DONE)
 class TuneArguments(options.HostArguments):
     plan: PlanChoice = PlanChoice()
     wanted: TuneOptions = TuneOptions()
+    article: bool = flag(
+        "measure under other and fifo:1, with causes; beside the report, article.md has the table "
+        "of the article on osnoise"
+    )
     accept_pending: bool = options.accept_pending()
     status: bool = flag("print the state of the loop", group="action")
     resume: bool = flag("continue the loop in this boot", group="action")
@@ -40,6 +44,7 @@ class TuneArguments(options.HostArguments):
 
 def main(args: TuneArguments) -> int:
     root = args.open(takes_back=args.status or args.abort)
+    args = replace(args, wanted=start.for_article(args.wanted)) if args.article else args
     for name, follow in (
         ("status", _status),
         ("resume", _resume),
