@@ -2,6 +2,7 @@
 """Start other programs: argument vectors only, always with a time limit, never a shell. Also the
 package that brings a program, by its name in this distribution."""
 
+import fcntl
 import os
 import select
 import shlex
@@ -18,6 +19,7 @@ from typing import IO, Any, BinaryIO, NoReturn, Optional, Union
 
 from lowlat.base import bounds, resources
 from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.user import User
 
 #: A program that start() started, and the target that discards its output.
 Child = subprocess.Popen[bytes]
@@ -73,9 +75,16 @@ def start(
     stdout: Union[int, IO[bytes]] = subprocess.PIPE,
     stderr: Union[int, IO[bytes]] = subprocess.PIPE,
     handed: Sequence[int] = (),
+    user: Optional[User] = None,
 ) -> Child:
     """Start a program as the leader of its own process group; end_group() ends it. It gets the
-    descriptors ``handed``. Raises LowlatError if the program cannot be started."""
+    descriptors ``handed``, and runs as ``user`` if root starts it for one. Raises LowlatError if
+    the program cannot be started."""
+    rights: dict[str, Any] = {}
+    if user:
+        groups = os.getgrouplist(user.name, user.gid)
+        rights = {"user": user.uid, "group": user.gid, "extra_groups": groups}
+        env = {**(os.environ if env is None else env), **user.environment}
     try:
         return subprocess.Popen(
             list(argv),
@@ -86,6 +95,7 @@ def start(
             cwd=cwd,
             pass_fds=handed,
             start_new_session=True,
+            **rights,
         )
     except OSError as error:
         raise LowlatError(f"cannot run {argv[0]}: {error.strerror}") from error
@@ -98,11 +108,13 @@ def run(
     env: Optional[Mapping[str, str]] = None,
     cwd: Optional[str] = None,
     keep: int = bounds.OUTPUT,
+    user: Optional[User] = None,
 ) -> Finished:
-    """Run a program to its end; after ``timeout`` seconds end it and its process group. Of each
-    output the last ``keep`` bytes are kept. Raises LowlatError if it cannot be started."""
+    """Run a program to its end, as start() does; after ``timeout`` seconds end it and its process
+    group. Of each output the last ``keep`` bytes are kept. Raises LowlatError if it cannot be
+    started."""
     until = time.monotonic() + timeout
-    child = start(argv, env=env, cwd=cwd)
+    child = start(argv, env=env, cwd=cwd, user=user)
     with child:  # closes the pipes
         outputs = _Outputs(child, keep)
         try:
@@ -203,10 +215,68 @@ def exec_program(argv: Sequence[str]) -> NoReturn:
     os.execvp(argv[0], list(argv))  # noqa: S606
 
 
-def spawn_foreground(argv: Sequence[str]) -> int:
-    """Start a program that the user named in the foreground of this terminal and return its PID.
-    Raises OSError if it cannot be run."""
-    return os.posix_spawnp(argv[0], list(argv), os.environ, setsigmask=(), setsigdef=_IGNORED)
+@dataclass(frozen=True)
+class Held:
+    """A program in the foreground of this terminal that has its process, but does not run yet. If
+    this process ends before release(), the program never runs."""
+
+    pid: int
+    _go: int
+    _failed: int
+
+    def release(self) -> None:
+        """Run it. Raises OSError if it cannot be run; its process has then ended."""
+        os.write(self._go, b"1")
+        os.close(self._go)
+        number = os.read(self._failed, 16)
+        os.close(self._failed)
+        if number:
+            os.waitpid(self.pid, 0)
+            raise OSError(int(number), os.strerror(int(number)))
+
+    def drop(self) -> None:
+        """End it unrun."""
+        os.close(self._go)
+        os.close(self._failed)
+        os.waitpid(self.pid, 0)
+
+
+def hold(
+    argv: Sequence[str],
+    *,
+    user: Optional[User] = None,
+    handed: Optional[Mapping[int, int]] = None,
+) -> Held:
+    """Hold a program that the user named, with this process's CPUs and priority, no signal blocked.
+    It will run as ``user`` if root starts it for one, and ``handed`` maps its descriptors to those
+    of this process."""
+    go, failed = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(go[1])
+        _run_held(argv, user, handed or {}, go[0], failed[1])
+    os.close(go[0])
+    os.close(failed[1])
+    return Held(pid, go[1], failed[0])
+
+
+def _run_held(
+    argv: Sequence[str], user: Optional[User], handed: Mapping[int, int], go: int, failed: int
+) -> NoReturn:
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        if os.read(go, 1):
+            # Above the descriptors that the program gets.
+            failed = fcntl.fcntl(failed, fcntl.F_DUPFD_CLOEXEC, max(handed, default=0) + 1)
+            for theirs, ours in handed.items():
+                os.dup2(ours, theirs)
+            if user:
+                user.become()
+            exec_program(argv)
+    except OSError as error:
+        os.write(failed, str(error.errno).encode())
+    finally:
+        os._exit(127)
 
 
 def text(output: bytes) -> str:

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Callable, NoReturn, Optional
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.user import User
 from lowlat.catalogue.cpusets import GROUP
 from lowlat.catalogue.scheduling import FAIR_SERVER, throttles
 from lowlat.host.root import CPU, Root
@@ -121,20 +122,37 @@ def exec_on_cpus(command: Sequence[str], place: Launch) -> NoReturn:
         raise CannotRun(command[0], error) from error
 
 
-def run_and_spread(command: Sequence[str], place: Launch) -> int:
-    """Run the program, put each of its threads on the CPU with the fewest threads, and forward
-    signals. Returns its exit status, or 128 + N if signal N ended it. Raises as exec_on_cpus()."""
+def run_and_keep(
+    command: Sequence[str],
+    place: Launch,
+    before: Callable[[int], None] = lambda pid: None,
+    *,
+    user: Optional[User] = None,
+    handed: Optional[Mapping[int, int]] = None,
+) -> int:
+    """Run the program, forward signals to it, and where each thread shall have a CPU of its own,
+    put each on the one with the fewest. Returns its exit status, or 128 + N if signal N ended it.
+    ``before`` is called with its PID while it is held; for ``user`` and ``handed`` see
+    process.hold(). Raises as exec_on_cpus()."""
     leave = _way_back(place)
     blocked = {*_HANDED_ON, signal.SIGCHLD, signal.SIGALRM}
     # From here on, signals stay pending for _watch().
     signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
-    _enter(place, CpuSet.of(place.order[:1]))
+    _enter(place, CpuSet.of(place.order[:1]) or place.cpus)
+    held = process.hold(command, user=user, handed=handed)
+    leave()
     try:
-        child = process.spawn_foreground(command)
+        before(held.pid)
+    except BaseException:
+        held.drop()
+        raise
+    try:
+        held.release()
     except OSError as error:
         raise CannotRun(command[0], error) from error
-    leave()
-    return _watch(child, place, blocked)
+    status = _watch(held.pid, place, blocked)
+    _unblock(blocked)
+    return status
 
 
 def _way_back(place: Launch) -> Callable[[], None]:
@@ -207,10 +225,12 @@ def _join(group: str) -> None:
 
 def _watch(child: int, place: Launch, signals: set[signal.Signals]) -> int:
     threads: dict[int, int] = {}
-    # Not sigtimedwait(): stopped for longer than its timeout, it returns uninitialized memory.
-    signal.setitimer(signal.ITIMER_REAL, _POLL_S, _POLL_S)
+    if place.one_per_thread:
+        # Not sigtimedwait(): stopped for longer than its timeout, it returns uninitialized memory.
+        signal.setitimer(signal.ITIMER_REAL, _POLL_S, _POLL_S)
     while True:
-        threads = _spread(child, place.order, threads)
+        if place.one_per_thread:
+            threads = _spread(child, place.order, threads)
         came = signal.sigwaitinfo(signals)
         # The kernel sends a terminal's signal to the program too.
         if came.si_signo != signal.SIGCHLD and came.si_code <= 0:
@@ -220,6 +240,14 @@ def _watch(child: int, place: Launch, signals: set[signal.Signals]) -> int:
         if ended:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
+
+
+def _unblock(signals: set[signal.Signals]) -> None:
+    """Without those that came for the program."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    while signal.sigpending() & signals:
+        signal.sigwait(signals)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
 
 
 def _spread(child: int, order: Sequence[int], threads: dict[int, int]) -> dict[int, int]:

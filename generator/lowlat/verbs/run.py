@@ -59,7 +59,7 @@ def main(args: RunArguments) -> int:
         return 0
     if plan:
         chosen_plan.note(launch.not_isolated(where, root))
-    return (launch.run_and_spread if where.one_per_thread else launch.exec_on_cpus)(given, where)
+    return (launch.run_and_keep if where.one_per_thread else launch.exec_on_cpus)(given, where)
 
 
 def _check(args: RunArguments, command: Sequence[str], root: Root) -> None:
