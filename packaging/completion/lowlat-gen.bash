@@ -8,7 +8,7 @@ _shtab_lowlat_gen_probe_option_strings=(-h --help --root --json --svg)
 _shtab_lowlat_gen_capture_option_strings=(-h --help --evidence --duration --evidence-script --root)
 _shtab_lowlat_gen_plan_option_strings=(-h --help --root --json --profile --isolate --housekeeping --housekeeping-cores --housekeeping-per --isolate-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --all --brief --diff --svg)
 _shtab_lowlat_gen_cpus_option_strings=(-h --help --profile --planned --as --root)
-_shtab_lowlat_gen_run_option_strings=(-h --help --cpus --set --policy --one-per-thread --task-isolation --dry-run --systemd-drop-in --root)
+_shtab_lowlat_gen_run_option_strings=(-h --help --cpus --set --policy --one-per-thread --task-isolation --audit --mark-fd --after --limit --out --dry-run --systemd-drop-in --root)
 _shtab_lowlat_gen_explain_option_strings=(-h --help --all --markdown)
 _shtab_lowlat_gen_profile_option_strings=(-h --help --root)
 _shtab_lowlat_gen_lint_option_strings=(-h --help --profile --root --kernel --openshift --all --json)
@@ -48,6 +48,8 @@ _shtab_lowlat_gen_cpus___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_run_pos_0_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_run___cpus_COMPGEN=_lowlat_auto
 _shtab_lowlat_gen_run___policy_COMPGEN=_lowlat_run_policy
+_shtab_lowlat_gen_run___limit_COMPGEN=_lowlat_limits
+_shtab_lowlat_gen_run___out_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_run___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_explain_pos_0_COMPGEN=_lowlat_explained
 _shtab_lowlat_gen_profile_pos_1_COMPGEN=_lowlat_file
@@ -177,6 +179,7 @@ _shtab_lowlat_gen_run__h_nargs=0
 _shtab_lowlat_gen_run___help_nargs=0
 _shtab_lowlat_gen_run___one_per_thread_nargs=0
 _shtab_lowlat_gen_run___task_isolation_nargs=0
+_shtab_lowlat_gen_run___audit_nargs=0
 _shtab_lowlat_gen_run___dry_run_nargs=0
 _shtab_lowlat_gen_run___systemd_drop_in_nargs=0
 _shtab_lowlat_gen_explain_pos_0_nargs='*'
@@ -330,6 +333,9 @@ _lowlat_auto() {
 }
 _lowlat_run_policy() {
   compgen -W "$(printf '%s\n' other fifo:1)" -- "$1"
+}
+_lowlat_limits() {
+  compgen -W "$(printf '%s\n' page-faults=0 entries=0 calls=0 minor-faults=0 major-faults=0 switches=0 futex-waits=0 signals=0 migrations=0 ipis=0)" -- "$1"
 }
 _lowlat_explained() {
   compgen -W "$(printf '%s\n' cpuset.cpus cpuset.partition isolcpus nohz_full rcu_nocbs irqaffinity nosmt rcupdate.rcu_normal_after_boot rcu_nocb_poll rcutree.enable_rcu_lazy rcutree.nohz_full_patience_delay rcutree.kthread_prio skew_tick kernel.timer_migration tsc clocksource preempt threadirqs systemd.cpu_affinity psi fair_server fair_server.period kernel.sched_rt_runtime_us kthread.affinity kthread.priority irq.smp_affinity irq.default_smp_affinity irq.thread_priority irq.sound_priority workqueue.unbound_cpus workqueue.power_efficient workqueue.cpumask workqueue.writeback.cpumask kernel.watchdog_cpumask nowatchdog nosoftlockup kernel.nmi_watchdog mce machinecheck.check_interval split_lock_detect kernel.split_lock_mitigate vm.stat_interval vm.compaction_proactiveness kernel.numa_balancing hugepages resctrl.housekeeping transparent_hugepage.enabled transparent_hugepage transparent_hugepage.defrag khugepaged.defrag ksm.run idle nohlt cpuidle.off intel_idle.max_cstate processor.max_cstate pm_qos_resume_latency_us cpufreq.default_governor scaling_governor energy_performance_preference uncore.min_freq turbo pcie_aspm.policy iommu.passthrough intel_iommu net.rps_cpus net.xps_cpus net.threaded net.napi net.core.busy_poll net.core.busy_read nopvspin cpuidle_haltpoll.force kvm.kvmclock_periodic_sync kvm_intel.ple_gap kvm.nx_huge_pages_recovery_ratio kvm_amd.pause_filter_count kvm_amd.avic; printf '%s\n' ansible fleet playbook galaxy awx rollout audio jack jackd jack2 pipewire pulseaudio alsa sound daw usb-audio midi boot grub reboot bootloader boot-loader systemd-boot loader entry remove uninstall secureboot secure-boot kexec ubuntu debian fedora rhel c-states cstate idle-states sleep cpuidle wake-up latency p-states frequency containers docker podman kubernetes k8s kubelet container pod dpdk vpp ovs openvswitch eal lcore lcores pmd vfio nfv telecom games game gaming workstation fps stutter steam hardware bios uefi firmware smi smm hybrid e-core p-core ecore pcore efficiency-cores big-little ccd thermal health health-check undo watchdog hang panic revert recover unbootable irq irqs interrupt interrupts irqbalance smp_affinity usb msi vector vectors libvirt kvm qemu virsh vcpu vcpupin virtual-machine vm proxmox openstack measuring measure noise jitter oslat cyclictest osnoise timerlat rtla stress-ng benchmark hwlat throughput nic network ethernet ethtool rss xdp af_xdp onload solarflare mellanox ptp openshift performanceprofile performance-profile must-gather mustgather nto rhcos ocp raspberry-pi raspberry raspberrypi pi rpi rpi4 rpi5 raspbian arm arm64 jetson gpio i2s hat risk security cost risks costs safe safety mitigations price danger robots robot ros ros2 linuxcnc ethercat control plc cnc codesys real-time preempt_rt service systemd unit daemon redis postgres postgresql database nginx kafka server slurm hpc mpi openmp openmpi cluster pbs lsf batch slurmd sbatch srun drain smt hyper-threading ht hyperthread sibling siblings noht taskset pin pinning affinity numa numactl chrt sched_setaffinity cgroup tick timer hz jiffies dynticks tickless dyntick trading hft low-latency feed matching-engine aeron spin busy-poll finance tuned tuned-adm tuned-profiles cpu-partitioning realtime-virtual-host ppd; printf '%s\n' lowlat lowlat-audio lowlat-bench lowlat-desktop lowlat-hpc lowlat-kvm-guest lowlat-kvm-host lowlat-nfv lowlat-poll lowlat-rt; find /etc/lowlat/profiles/ -maxdepth 2 -name lowlat.conf -printf '%h\n' 2>/dev/null | sed 's:.*/::')" -- "$1"

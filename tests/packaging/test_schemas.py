@@ -5,6 +5,7 @@ writes."""
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from support.cli import lowlat
+from support.cli import GEN, lowlat
 from support.machines import machine, write_tree
 from support.runs import document
 
@@ -131,3 +132,13 @@ def test_what_follow_writes_has_the_keys_of_the_page() -> None:
     words = ("--cpus", "0", "--duration", "1500ms", "--warmup", "0s", "--no-oslat", "--follow")
     said = subprocess.run([harness, *words], stdout=subprocess.PIPE, check=False, text=True).stdout
     check(said.splitlines()[0])
+
+
+def test_what_an_audit_writes_has_the_keys_of_the_page(tmp_path: Path) -> None:
+    """With or without perf, and whatever rights."""
+    out = tmp_path / "audit.json"
+    words = ("--audit", "--limit", "page-faults=0", "--out", out, "--", "true")
+    cpu = str(max(os.sched_getaffinity(0)))
+    done = subprocess.run([*GEN, "run", "--cpus", cpu, *words], capture_output=True, check=False)
+    assert done.returncode == 1, done.stderr
+    check(out.read_text())

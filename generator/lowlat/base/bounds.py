@@ -43,6 +43,10 @@ BOOT_LINE = 64 << 10
 OUTPUT = 64 * _MIB
 LAST_WORDS = 64 << 10
 
+#: What perf may record of a program, and what it keeps of the stack at each event.
+RECORDED = 512 * _MIB
+STACK = 2048
+
 #: The most that a rehearsal's guest may write to one file and to its console.
 GUEST_FILE = 64 * _MIB
 GUEST_LOG = 16 * _MIB

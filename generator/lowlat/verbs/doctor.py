@@ -137,6 +137,7 @@ def _rights() -> Iterator[Lack]:
     writers = ("apply", "trial", "promote", "rollback", "runtime", "tune")
     yield Lack(writers, "root's rights", "", _SUDO)
     yield Lack(("verify", "capture"), "root's rights", "kernel messages and debugfs", _SUDO)
+    yield Lack(("run",), "root's rights", "--audit of more than page faults", _SUDO)
     if resource.getrlimit(resource.RLIMIT_RTPRIO)[0] == 0:
         mend = f"{_SUDO}, or set rtprio in /etc/security/limits.d"
         yield Lack(("run", "measure"), "real-time priorities", "--policy fifo:N", mend)
@@ -184,6 +185,8 @@ def _measuring(root: Root) -> Iterator[Lack]:
     for program, use in uses.items():
         if process.find(program) is None:
             yield Lack(("measure",), program, use, process.package_hint(program))
+    if process.find("perf") is None:
+        yield Lack(("run",), "perf", "--audit by place", process.package_hint("perf"))
     if os.geteuid() != 0:
         mend = _SUDO
     elif "[confidentiality]" in (root.read("/sys/kernel/security/lockdown") or ""):

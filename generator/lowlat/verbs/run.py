@@ -2,7 +2,8 @@
 """``run``: start the user's program on the isolated CPUs.
 
 Output and exit status belong to the program, so only ``--dry-run`` prints warnings about it. In a
-boot that does not isolate the CPUs, one line on stderr says so.
+boot that does not isolate the CPUs, one line on stderr says so. ``--audit`` prints there as well,
+once the program has ended.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,8 @@ from lowlat.probe import probe
 from lowlat.render import files
 from lowlat.runtime import launch
 from lowlat.runtime.launch import Launch
-from lowlat.verbs import chosen_plan, options
+from lowlat.verbs import chosen_plan, options, run_audit
+from lowlat.verbs.run_audit import AuditArguments
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class RunArguments:
     )
     one_per_thread: bool = flag("give each thread a CPU of its own")
     task_isolation: bool = flag("have the kernel do its deferred work when system calls return")
+    audited: AuditArguments = AuditArguments()
     dry_run: bool = flag("print where the program would run, with warnings")
     systemd_drop_in: bool = flag("print a drop-in that places a systemd service; run nothing")
     root: str = options.root()
@@ -59,14 +62,20 @@ def main(args: RunArguments) -> int:
         return 0
     if plan:
         chosen_plan.note(launch.not_isolated(where, root))
-    return (launch.run_and_keep if where.one_per_thread else launch.exec_on_cpus)(given, where)
+    if args.audited.audit:
+        return run_audit.audit(given, where, args.audited, root)
+    if not where.one_per_thread:
+        launch.exec_on_cpus(given, where)
+    return launch.run_and_keep(given, where)
 
 
 def _check(args: RunArguments, command: Sequence[str], root: Root) -> None:
+    args.audited.wish()
     if args.systemd_drop_in:
-        if command or args.one_per_thread or args.dry_run or args.task_isolation:
+        of_cmd = (args.one_per_thread, args.dry_run, args.task_isolation, args.audited.audit)
+        if command or any(of_cmd):
             why = "--systemd-drop-in: only prints the place of a service"
-            hint = "leave out CMD, --one-per-thread, --task-isolation and --dry-run"
+            hint = "leave out CMD, --one-per-thread, --task-isolation, --audit and --dry-run"
             raise Refused(why, hint=hint)
         return
     if not command or not command[0]:

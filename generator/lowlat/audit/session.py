@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs a program and audits it: who observes, from when to when, and what comes of it."""
+
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat.audit import accounts, counting, kinds, lines, result
+from lowlat.audit.counting import Counts, Scope
+from lowlat.audit.kinds import Sight
+from lowlat.audit.recording import PerfRecording
+from lowlat.audit.result import Audit, AuditRow, Most
+from lowlat.base import process
+from lowlat.base.errors import Refused
+from lowlat.base.user import User, asking
+from lowlat.host.root import Root
+from lowlat.runtime import launch
+from lowlat.runtime.launch import Launch
+
+
+@dataclass(frozen=True)
+class Wish:
+    """From when on to audit: ``mark_fd`` is the program's descriptor for its mark, ``after_s`` the
+    time after its start; else from its start on."""
+
+    mark_fd: Optional[int] = None
+    after_s: Optional[float] = None
+    limits: tuple[Most, ...] = ()
+
+    @property
+    def since(self) -> str:
+        if self.mark_fd is not None:
+            return "mark"
+        return "start" if self.after_s is None else "after"
+
+
+def run(command: Sequence[str], place: Launch, wish: Wish, root: Root) -> Audit:
+    """Run the program, audited. Raises Refused if a limit cannot be judged here or perf cannot
+    record, and as launch.run_and_keep()."""
+    perf, sight = _observer(root)
+    _refuse_unseen(wish, sight)
+    user = asking()
+    recorder = PerfRecording(perf, sight, user) if perf else None
+    with recorder or nullcontext():
+        session = _Session(recorder, sight, wish, user)
+        session.run(command, place)
+        return session.audit(command, place)
+
+
+def _observer(root: Root) -> tuple[str, Sight]:
+    """perf's path and what it sees; "" if only the kernel's accounts are there."""
+    perf = process.find("perf")
+    if perf is None:
+        return "", kinds.blind(f"perf is not installed: {process.package_hint('perf')}")
+    tried = process.run((perf, "version"), timeout=10)
+    if tried.status != 0:
+        return "", kinds.blind(f"perf does not work: {tried.last_words}")
+    sight = kinds.sight(root)
+    return perf if sight.events else "", sight
+
+
+def _refuse_unseen(wish: Wish, sight: Sight) -> None:
+    for limit in wish.limits:
+        why = kinds.why_unseen(limit.name, sight.unseen)
+        if why:
+            raise Refused(f"--limit {limit.name}: this cannot be seen here", hint=why)
+
+
+class _Session:
+    """From the held program to its end. The mark comes from another thread."""
+
+    def __init__(
+        self, recorder: Optional[PerfRecording], sight: Sight, wish: Wish, user: Optional[User]
+    ) -> None:
+        self._recorder, self._sight, self._wish, self._user = recorder, sight, wish, user
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._pid = self._status = 0
+        self._begun_s: Optional[float] = None
+        self._observed_s: Optional[float] = None
+        self._before: accounts.Account = {}
+        self._counted: accounts.Account = {}
+        self._problems: list[str] = []
+
+    def run(self, command: Sequence[str], place: Launch) -> None:
+        ours, theirs = socket.socketpair()
+        fd = self._wish.mark_fd
+        handed = {} if fd is None else {fd: theirs.fileno()}
+        children = accounts.of_children()
+
+        def before(pid: int) -> None:
+            self._pid = pid
+            if self._recorder:
+                self._recorder.start(pid)
+            if self._wish.since == "start":
+                self._begin()
+            else:
+                threading.Thread(target=self._wait_for_mark, args=(ours,), daemon=True).start()
+
+        with ours, theirs:
+            self._status = launch.run_and_keep(
+                command, place, before, user=self._user, handed=handed
+            )
+            self._ended.set()
+            self._end(accounts.difference(accounts.of_children(), children))
+        if self._recorder:
+            self._recorder.stop()
+
+    def _wait_for_mark(self, ours: socket.socket) -> None:
+        if self._wish.after_s is not None:
+            if not self._ended.wait(self._wish.after_s):
+                self._begin()
+            return
+        with suppress(OSError):
+            while message := ours.recv(1):
+                if message == b"1":
+                    self._begin()
+                elif message == b"0":
+                    self._end(accounts.read(self._pid))
+                ours.send(message, socket.MSG_NOSIGNAL)
+
+    def _begin(self) -> None:
+        with self._lock:
+            if self._begun_s is not None:
+                return
+            if self._recorder and not self._recorder.enable():
+                self._problems.append("perf did not begin")
+            self._before = accounts.read(self._pid)
+            self._begun_s = time.monotonic()
+
+    def _end(self, counted: accounts.Account) -> None:
+        with self._lock:
+            if self._begun_s is None or self._observed_s is not None:
+                return
+            self._observed_s = time.monotonic() - self._begun_s
+            self._counted = accounts.difference(counted, self._before)
+            if self._recorder and not self._ended.is_set():
+                self._recorder.disable()
+
+    def audit(self, command: Sequence[str], place: Launch) -> Audit:
+        begun = self._begun_s is not None
+        tally = self._tally(command, place) if begun else Counts()
+        frames = (frame for site in tally.sites for frame in site.callers)
+        rows = result.rows_of(tally, lines.resolve(frames, self._user))
+        return Audit(
+            command=tuple(command),
+            cpus=str(place.cpus),
+            user=self._user.name if self._user else None,
+            observer="perf" if self._recorder else "the kernel's accounts (all CPUs)",
+            since=self._wish.since,
+            begun=begun,
+            observed_s=round(self._observed_s or 0.0, 6),
+            status=self._status,
+            counts=self._counts(rows),
+            rows=rows,
+            elsewhere=dict(tally.elsewhere),
+            unseen=dict(self._sight.unseen),
+            problems=tuple(self._told(tally)),
+        )
+
+    def _tally(self, command: Sequence[str], place: Launch) -> Counts:
+        if not self._recorder:
+            return Counts()
+        scope = Scope(
+            place.cpus,
+            self._pid,
+            os.uname().machine,
+            os.path.realpath(shutil.which(command[0]) or command[0]),
+            self._wish.since == "start",
+            self._wish.mark_fd,
+        )
+        return counting.count(self._recorder.records(), scope)
+
+    def _told(self, tally: Counts) -> Iterator[str]:
+        yield from self._problems
+        lost = max(tally.lost, self._recorder.lost() if self._recorder else 0)
+        if lost:
+            yield f"{lost} events found no room in perf's buffers"
+        if self._recorder and self._recorder.is_cut:
+            yield "the recording became too large and was ended"
+
+    def _counts(self, rows: Sequence[AuditRow]) -> Mapping[str, int]:
+        """The totals by kind. Without rights they are the kernel's own, of all CPUs together."""
+        counts = {kind: 0 for kind in kinds.TITLES if kind not in self._sight.unseen}
+        for row in rows:
+            counts[row.kind] += row.count
+        counts.update({kind: self._counted.get(kind, 0) for kind in self._sight.accounted})
+        return counts

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``run --audit`` of a program that does known things at known lines, by this kernel and its perf:
+n of n. The counts do not depend on time or load."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import needs
+from support.cli import GEN
+from support.ordinary_user import AS_NOBODY, NOBODY, OrdinaryUser
+from support.waits import GUARD_S
+
+pytest_plugins = ["support.ordinary_user"]
+pytestmark = [
+    pytest.mark.harness,
+    pytest.mark.root,
+    needs.root("perf of all events"),
+    needs.two_cpus(),
+    needs.program("perf", "linux-perf"),
+    needs.program("cc"),
+]
+
+SOURCE = Path(__file__).with_name("planted.c")
+CPUS = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
+
+#: By kind and comment in planted.c: how often, and as what. AMD's INVLPGB flushes without
+#: interrupts, and arm64 does so always.
+FLUSHES = {("ipis", "flush"): (16, "madvise")}
+PLANTED = {
+    ("minor-faults", "fault"): (37, ""),
+    ("major-faults", "read from the disk"): (2, ""),
+    ("calls", "call"): (3, "getppid"),
+    ("calls", "wait"): (5, "futex"),
+    ("futex-waits", "wait"): (5, "futex"),
+    ("switches", "wait"): (5, "syscall"),
+    ("signals", "signal"): (4, "SIGUSR1"),
+    ("calls", "migrate"): (6, "sched_setaffinity"),
+    ("migrations", "migrate"): (6, "pthread_setaffinity_np"),
+    ("calls", "flush"): (16, "madvise"),
+    ("calls", "barrier"): (8, "membarrier"),
+}
+
+
+#: Behind a statement.
+_COMMENT = re.compile(r"[;)] /\* (.*) \*/$")
+
+
+@dataclass(frozen=True)
+class Planted:
+    """The compiled program, the lines of its comments, and a folder that everybody can write."""
+
+    program: Path
+    lines: dict[int, str]
+
+    @property
+    def words(self) -> tuple[str, str]:
+        return str(self.program), str(self.program.parent / "file")
+
+
+@pytest.fixture(scope="module")
+def planted() -> Iterator[Planted]:
+    with tempfile.TemporaryDirectory(prefix="lowlat-test-", dir="/var/tmp") as folder:
+        Path(folder).chmod(0o777)
+        program = Path(folder, "planted")
+        shutil.copy(SOURCE, folder)
+        argv = ["cc", "-g", "-O1", "-pthread", "-o", str(program), f"{folder}/planted.c"]
+        subprocess.run(argv, check=True)
+        lines = enumerate(SOURCE.read_text().splitlines(), 1)
+        comments = {n: found[1] for n, line in lines if (found := _COMMENT.search(line))}
+        yield Planted(program, comments)
+
+
+def audit(*words: str, gen: tuple[str, ...] = GEN, **how: Any) -> subprocess.CompletedProcess[str]:
+    argv = (*gen, "run", "--cpus", CPUS, "--audit", *words)
+    return subprocess.run(argv, capture_output=True, text=True, timeout=GUARD_S, **how)
+
+
+def by_comment(document: dict[str, Any], planted: Planted) -> dict[tuple[str, str], Any]:
+    """The rows at lines with a comment: their count, and as what."""
+    found: dict[tuple[str, str], Any] = {}
+    for row in document["rows"]:
+        place = row["place"]
+        comment = planted.lines.get(place["line"])
+        if comment and place["file"].endswith("/planted.c"):
+            assert place["object"] == str(planted.program)
+            found.setdefault((row["kind"], comment), []).append((row["count"], row["what"]))
+    return found
+
+
+def test_everything_is_found_at_its_line(planted: Planted, tmp_path: Path) -> None:
+    """Under a real-time policy, so that the sibling runs when it is sent interrupts."""
+    out = tmp_path / "audit.json"
+    words = ("--policy", "fifo:1", "--mark-fd", "9", "--limit", "signals=4", "--out", str(out))
+    env = {**os.environ, "SUDO_UID": str(NOBODY)}
+    done = audit(*words, "--", *planted.words, env=env)
+    assert (done.returncode, done.stdout) == (7, ""), done.stderr
+    document = json.loads(out.read_text())
+    assert document["problems"] == []
+    found = by_comment(document, planted)
+    expected = PLANTED if has_no_flush_interrupts() else {**PLANTED, **FLUSHES}
+    assert {key: found.get(key) for key in expected} == {
+        key: [one] for key, one in expected.items()
+    }
+    barriers = found.get(("ipis", "barrier"), [(0, "syscall")])
+    unseen = "interrupts sent by membarrier" in document["unseen"]
+    assert barriers == [(0 if unseen else 8, "syscall")]
+    # All that the program did for the mark itself is left out.
+    rows = [row for row in document["rows"] if row["place"]["function"] == "mark"]
+    assert rows == []
+    assert document["user"] == "nobody"
+    assert (planted.program.parent / "file").stat().st_uid == NOBODY
+    assert document["limits"] == [{"name": "signals", "most": 4, "count": 4, "kept": True}]
+    total = document["counts"]["entries"]
+    first = f"37 of {total} kernel entries after the mark are page faults of its own at planted.c:"
+    assert document["sentence"].startswith(first)
+    assert "limit signals=4: kept (4)\n" in done.stderr
+
+
+def has_no_flush_interrupts() -> bool:
+    return os.uname().machine != "x86_64" or "invlpgb" in Path("/proc/cpuinfo").read_text()
+
+
+def test_an_ordinary_user_sees_his_page_faults(
+    planted: Planted, ordinary_user: OrdinaryUser
+) -> None:
+    paranoid = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+    needs_perf = "kernel.perf_event_paranoid is above 2: perf is for root only here"
+    if paranoid > 2:
+        needs.absent(needs_perf)
+    out = planted.program.parent / "nobody.json"
+    gen = (ordinary_user.gen,)
+    words = ("--mark-fd", "9", "--limit", "page-faults=1", "--out", str(out))
+    done = audit(*words, "--", *planted.words, gen=gen, **AS_NOBODY)
+    assert done.returncode == 1, done.stderr
+    document = json.loads(out.read_text())
+    assert by_comment(document, planted)["minor-faults", "fault"] == [(37, "")]
+    assert document["counts"]["entries"] is None
+    assert document["counts"]["switches"] >= 5
+    assert "system calls were not seen" in document["sentence"]
+    assert "needs root, or CAP_PERFMON" in document["unseen"]["calls"]
+    refused = audit("--limit", "entries=0", "--", "true", gen=gen, **AS_NOBODY)
+    assert refused.returncode == 2
+    assert "--limit entries: this cannot be seen here (needs root" in refused.stderr
+
+
+def test_from_the_start_and_until_a_signal(tmp_path: Path) -> None:
+    """What came before the program's start is no part of it: Python, which held it."""
+    out = tmp_path / "audit.json"
+    done = audit("--out", str(out), "--limit", "calls=1", "--", "sh", "-c", "kill -TERM $$")
+    document = json.loads(out.read_text())
+    assert (done.returncode, document["status"]) == (1, 143)
+    assert document["sentence"].endswith(".") and "from its start on" in document["sentence"]
+    objects = {row["place"]["object"] for row in document["rows"]}
+    assert not any("python" in name for name in objects)
+    assert any(row["what"] == "kill" for row in document["rows"])
