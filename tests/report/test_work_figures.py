@@ -6,12 +6,13 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
 from lowlat.report import load
-from support.runs import ReportBench, document, endpoint
+from support import runs as noises
+from support.runs import SMALLEST, ReportBench, arm, document, endpoint
 
 
 @pytest.fixture
@@ -58,11 +59,76 @@ def test_what_became_faster_and_what_dearer_is_a_sentence_each(bench: ReportBenc
     result = bench.json([BEFORE], [AFTER])
     # For a sleep, the time beyond the requested one counts: 200,000 and 10,000 ns on average.
     assert result["flags"][:3] == [
-        "a system call takes 1.50 times as long (kill: 200 ns before, 300 ns after)",
+        "a system call takes 1.50 times as long (kill: 200 ns before, 300 ns after), which is not "
+        "tested",
         "latency of work was 40 to 95 % shorter (usleep, memory), which is not tested",
         "latency of work was 48 % longer (kill), which is not tested",
     ]
     assert "a system call takes 1.50 times as long" in result["why"]
+
+
+def boots(
+    name: str, first: int, *pieces: Callable[[float], dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Eight boots that differ by a percent or so."""
+    made = arm(name, noises.BEFORE, first=first)
+    for run, factor in zip(made, noises.BEFORE):
+        run["work"] = [of(factor / 100) for of in pieces]
+    return made
+
+
+def test_over_pairs_of_boots_work_has_the_verdicts_of_all_figures(bench: ReportBench) -> None:
+    before = boots(
+        "s",
+        0,
+        lambda f: piece("usleep", 2, 200_000 * f, 1000, requested_ns=100_000),
+        lambda f: piece("memory", 2, 500 * f, 40),
+        lambda f: piece("kill", 2, 209 * f, 10),
+    )
+    after = boots(
+        "t",
+        1,
+        lambda f: piece("usleep", 2, 110_000, 100, requested_ns=100_000),
+        lambda f: piece("memory", 2, 900 - 400 * f, 38),
+        lambda f: piece("kill", 2, 309 * f, 20),
+    )
+    result = bench.json(before, after)
+    found = {
+        kind: endpoint(result, f"work_mean_ns@{kind}") for kind in ("usleep", "memory", "kill")
+    }
+    assert found["usleep"]["p"] == found["kill"]["p"] == pytest.approx(SMALLEST)
+    assert found["kill"]["ci95"][1] < 1 < found["usleep"]["ci95"][0]
+    assert found["memory"]["p"] > 0.05
+    told = " | ".join(result["flags"])
+    for words in (
+        "latency of work reduced: 90 % shorter (usleep)",
+        "latency of work increased: 48 % longer (kill)",
+        "latency of work: no measurable change (memory)",
+    ):
+        assert words in told
+    assert "not tested" not in told
+    # They take nothing from the claim, whose p values stay.
+    bare = [[{**run, "work": []} for run in side] for side in (before, after)]
+    alone = bench.json(bare[0], bare[1])
+    for name in ("noise_ppm", "interrupts_per_s"):
+        assert endpoint(alone, name)["p"] == endpoint(result, name)["p"]
+    files = bench.runs("b", *before), bench.runs("a", *after)
+    rows = bench.call(*files[0], "--against", *files[1])[1].splitlines()
+    assert any(row.startswith("kill ") and row.endswith(" 0.0078") for row in rows)
+
+
+def test_a_system_call_is_no_dearer_where_the_test_finds_no_change(bench: ReportBench) -> None:
+    swings = (0.7, 1.5, 0.8, 1.6, 1.4, 0.9, 1.2, 1.3)
+    sides = [
+        [
+            {**run, "work": [piece("kill", 2, 200 * factor, 9)]}
+            for run, factor in zip(arm(name, noises.BEFORE, first=n), factors)
+        ]
+        for n, (name, factors) in enumerate((("s", (1.0,) * 8), ("t", swings)))
+    ]
+    result = bench.json(sides[0], sides[1])
+    assert "latency of work: no measurable change (kill)" in result["flags"]
+    assert "a system call" not in result["why"]
 
 
 def test_work_that_takes_as_long_as_before_is_no_sentence(bench: ReportBench) -> None:

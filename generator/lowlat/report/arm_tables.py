@@ -93,7 +93,7 @@ def tables(description: Description, *, parts: bool = True) -> tuple[Table, ...]
         Table.of(osnoise.gaps(description.longest_gaps, description.sets)),
         Table(("throughput", description.label), rate),
         *([_by_row(description, THROUGHPUT, _RATE, str)] if description.tool else ()),
-        Table.of(work.rows(timed), work.NOTE),
+        Table.of(work.rows(timed, {}), work.NOTE),
         Table.of(wakeup.rows((arm,)), wakeup.NOTE),
         *((causes, sources) if parts else ()),
         _by_row(description, TOGETHER, "away at the same time, ppm", str),

@@ -11,7 +11,7 @@ from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.endpoint import NOISE
 from lowlat.model.run import Run
-from lowlat.report import comparable, in_effect, pairing, siblings, throughput, verdict, work
+from lowlat.report import comparable, in_effect, pairing, siblings, throughput, verdict, work_words
 from lowlat.report.arm import Arm, ArmGap
 from lowlat.report.measure import Cpu, Key
 from lowlat.report.pace import SLOWER
@@ -98,18 +98,20 @@ def build(before: Arm, after: Arm, primary: Key) -> Report:
         if guard and not before.runs[0].emulated:
             lost = throughput.loss(before, after, *guard[0])
         worked = {e.key: (e.before, e.after) for e in figures if e.cpu == "all"}
+        judged = work_words.verdicts(figures)
         weighty = [
             *_swallowed((before, after)),
             *comparable.doses(before, after),
             *_slower(figures),
-            *work.dearer_calls(worked),
+            *work_words.dearer_calls(worked, judged),
             *([str(lost)] if lost and (lost.least or 0.0) > 0 else []),
         ]
         gaps = (*before.longest(pair.cpus), *after.longest(pair.cpus))
         concluded = replace(concluded, why="; ".join([concluded.why, *weighty]))
         beside = siblings.compared(before, after, pair.cpus, worked)
         told = [str(lost)] if lost and str(lost) not in weighty else []
-        flags = [*weighty, *told, *work.sentences(worked), *beside, *paired.flags(), *flags]
+        timed = work_words.sentences(worked, judged)
+        flags = [*weighty, *told, *timed, *beside, *paired.flags(), *flags]
         seconds = _seconds(before, pair.cpus), _seconds(after, pair.cpus)
         if concluded.word != REFUSED:
             flags += _within_longest(pair)

@@ -230,7 +230,8 @@ def _ends(boots: Sequence[float]) -> Ends:
 
 
 def _tested(pair: Pair, compared: dict[Key, ComparedFigure]) -> dict[Key, ComparedFigure]:
-    """The endpoints of the claim that every boot has, the primary one in a test of its own."""
+    """The endpoints of the claim that every boot has, the primary one in a test of its own; and
+    beside the claim the time of a piece of each kind of work, and the throughput."""
     rows, longest = pair.figures, longest_gaps(pair)
     claimed = [
         key
@@ -240,6 +241,7 @@ def _tested(pair: Pair, compared: dict[Key, ComparedFigure]) -> dict[Key, Compar
         and row.known
     ]
     families = [[key for key in claimed if compared[key].primary is own] for own in (True, False)]
+    families.append([key for key, row in rows.items() if key.name == work.MEAN and row.known])
     if not pair.before.runs[0].emulated:
         # A guard, not one of the claims.
         guard = rows.get(throughput.KEY)

@@ -92,7 +92,9 @@ def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
     each = (_per_cpu(report), *told, by_class((report,), worst), longest_gaps((report,)))
     # The time of a piece of work is the mean of the CPUs.
     timed = {e.key: _arrow(e, 1) for e in report.endpoints if e.cpu == "all"}
-    worked = Table.of(work.rows(timed), work.NOTE)
+    means = (e for e in report.endpoints if e.name == work.MEAN and e.cpu == "all")
+    tested = {e.row: (interval(e), probability(e.p)) for e in means if e.p is not None}
+    worked = Table.of(work.rows(timed, tested), work.NOTE)
     woken = Table.of(wakeup.rows((_side(report, 0), _side(report, 1))), wakeup.NOTE)
     return with_rows((_summary(report), *each, *made_of, softirqs, together, worked, woken))
 
