@@ -28,7 +28,8 @@ from lowlat.plan.planner import Options, make_plan
 from lowlat.plan.profile import load_packaged
 from lowlat.plan.store import IN_USE
 from lowlat.probe import probe
-from lowlat.runtime.settings import JOURNAL, inspect
+from lowlat.runtime.journal import JOURNAL
+from lowlat.runtime.settings import inspect
 from lowlat.verify.watch import Watch
 from support import runs, synthetic
 

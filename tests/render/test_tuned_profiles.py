@@ -186,7 +186,7 @@ def assert_together_exactly(loaded: dict[str, Any], document: dict[str, Any], pl
     """TuneD's settings and its script's settings together are the plan's settings, without
     duplicates."""
     native = natively(loaded)
-    script = {item.name for item in settings.ours(store.read(str(plan), Root()))}
+    script = {item.name for item in settings.ours(store.read(str(plan), Root()), Root())}
     assert not native.keys() & script
     assert native.keys() | script == {item["name"] for item in document["runtime"]}
     planned = {item["name"]: item["value"] for item in document["runtime"]}

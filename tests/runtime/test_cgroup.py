@@ -165,6 +165,7 @@ case "$*" in
 	echo "member         " >$group/cpuset.cpus.partition
 	echo "populated ${POPULATED:-0}" >$group/cgroup.events
 	;;
+*AllowedCPUs=) [ ! -e $group ] || echo member >$group/cpuset.cpus.partition ;;
 *"stop lowlat.slice") rm -r $group ;;
 esac
 exit "${STATUS:-0}"

@@ -19,18 +19,29 @@ _UNIFIED = Need(
 )
 
 
-_KEEPS_AWAY = "partitions keep unbound work away"
+_TYPE, _KEEPS_AWAY = "isolated partitions", "partitions keep unbound work away"
 _FIRST = facts.bound(_KEEPS_AWAY)
 
 _PARTITIONS = Need(
-    lambda target: _ISOLATED in target.kernel.features or bool(target.has(_KEEPS_AWAY)),
-    f"the kernel is not known to be {_FIRST} or newer: before {_FIRST}, an isolated partition only "
-    "ends load balancing, and unbound work stays",
-    wants=f"Linux {_FIRST}, or an older kernel with {_ISOLATED}",
+    lambda target: _ISOLATED in target.kernel.features or bool(target.has(_TYPE)),
+    f"the kernel is not known to be {facts.bound(_TYPE)} or newer, which has isolated partitions",
+    wants=f"Linux {facts.bound(_TYPE)}, or an older kernel with {_ISOLATED}",
     features=(_ISOLATED,),
 )
 
-_NEEDS = (ISOLATION, config("CPUSETS"), _UNIFIED, _PARTITIONS, SAFE_MASKS)
+# In the boot that runs, workqueue.cpumask does what an older partition does not; for another boot
+# isolcpus is the better choice there.
+_WITHOUT_UNBOUND_WORK = Need(
+    lambda target: (
+        target.as_booted or _ISOLATED in target.kernel.features or bool(target.has(_KEEPS_AWAY))
+    ),
+    f"the kernel is not known to be {_FIRST} or newer: before {_FIRST}, an isolated partition only "
+    "ends load balancing, and unbound work stays",
+    wants=f"for a boot Linux {_FIRST}, or an older kernel with {_ISOLATED}",
+    features=(_ISOLATED,),
+)
+
+_NEEDS = (ISOLATION, config("CPUSETS"), _UNIFIED, _PARTITIONS, _WITHOUT_UNBOUND_WORK, SAFE_MASKS)
 
 ENTRIES = (
     Tunable(
@@ -54,6 +65,7 @@ ENTRIES = (
         source="admin-guide/cgroup-v2.rst cpuset.cpus.partition; kernel/cgroup/cpuset.c; "
         "admin-guide/cpu-isolation.rst",
         rows=(Value(f"{GROUP}/cpuset.cpus.partition", "isolated"),),
+        accepts=r"isolated|root",
         needs=(
             *_NEEDS,
             Need(

@@ -49,6 +49,7 @@ class ValueFormat(Enum):
     STRIDES = "strides"  # a list that the kernel's boot line may have with strides
     MASK = "mask"
     WITHIN = "within"  # a mask that contains none but planned CPUs
+    COVERS = "covers"  # a list that contains all planned CPUs
     CHOICE = "choice"  # always [madvise] never
     HEX = "hex"
     WAYS = "ways"  # shares of caches, among other lines: L3:0=00f;1=00f; or a list of CPUs
@@ -65,7 +66,8 @@ class ValueFormat(Enum):
 @dataclass(frozen=True)
 class Target:
     """The inputs of a value. ``enabled`` are the names of the entries enabled so far;
-    ``interrupts`` are those of the device of --for-device."""
+    ``interrupts`` are those of the device of --for-device. ``as_booted``: the settings are for the
+    boot that runs, whose line cannot change."""
 
     machine: Machine
     kernel: Kernel
@@ -74,6 +76,7 @@ class Target:
     guest: bool
     enabled: frozenset[str] = frozenset()
     interrupts: tuple[int, ...] = ()
+    as_booted: bool = False
 
     def places(self, path: str, parts: Mapping[str, object]) -> Iterable[Mapping[str, object]]:
         """The values for a path's placeholders, one mapping for each file; ``parts`` come from the
@@ -229,6 +232,9 @@ class Tunable:
     first existing file is written. Of a boot parameter, ``reads`` is the form of its list.
     ``evidence`` tells how to see an effect that ``sign`` and ``rows`` do not show. ``unneeded``
     returns why the setting would have no effect here.
+    ``stands_in`` names run-time entries each of which has, in a running kernel, the whole effect of
+    this boot parameter; ``only_boot`` is what a boot alone gives of it beside a partition, if that
+    is not all.
     ``accepts`` is the grammar of values that a user may give instead; ``parts`` splits such a value
     into placeholders, ``refuses`` returns why it (None: the entry's value) is impossible on this
     machine, ``remark`` what it comes to here, and ``example`` is one, if the entry has no value
@@ -261,6 +267,8 @@ class Tunable:
     conflicts: tuple[str, ...] = ()
     implies: tuple[str, ...] = ()
     covered_by: Optional[str] = None
+    stands_in: tuple[str, ...] = ()
+    only_boot: str = ""
     tuned: Optional[str] = None
     tolerant: bool = False
     cgroup: Optional[str] = None

@@ -60,6 +60,7 @@ ENTRIES = (
         needs=(OWNS_FREQUENCY, config("CPU_FREQ_GOV_PERFORMANCE")),
         cost="more power",
         risk=Risk.POWER,
+        stands_in=("scaling_governor",),
         accepts=r"performance",
         sign=Evidence(path=f"{_CPU}/cpufreq/policy0/scaling_governor"),
     ),

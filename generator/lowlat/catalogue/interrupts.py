@@ -15,6 +15,27 @@ _THREADED = Need(
 )
 
 ENTRIES = (
+    # Before irq.smp_affinity: irqbalance would move the interrupts back.
+    Tunable(
+        name="irqbalance.banned_cpus",
+        why="tells irqbalance to leave the isolated CPUs alone beside those that it leaves alone "
+        "already, now and if it starts again in this boot",
+        note="without a ban list irqbalance leaves alone what isolcpus=domain and nohz_full name, "
+        "but no partition",
+        source="github.com/Irqbalance/irqbalance, 1.7 to 1.9.5: irqbalance.c sock_handle(), "
+        "cputree.c setup_banned_cpus()",
+        rows=(Value("irqbalance:now", "{isolated}"), Value("irqbalance:restarted", "{isolated}")),
+        reads=ValueFormat.COVERS,
+        evidence="irqbalance-ui shows the isolated CPUs as banned",
+        needs=(
+            ISOLATION,
+            Need(
+                lambda target: "irqbalance" in target.machine.managers,
+                "irqbalance does not run here",
+                wants="irqbalance, running",
+            ),
+        ),
+    ),
     Tunable(
         name="irq.smp_affinity",
         silences={

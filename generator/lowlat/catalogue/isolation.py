@@ -107,6 +107,7 @@ ENTRIES = (
         "longer. No other setting isolates from the first process on, or without a separate "
         "control group",
         source=f"{PARAMETERS} isolcpus; {_ISOLATION}",
+        only_boot="keeps managed interrupts off the isolated CPUs",
         # managed_irq alone replaces the default flag, so scheduler domains would stay.
         value="managed_irq,domain,{isolated}",
         reads=ValueFormat.STRIDES,
@@ -188,6 +189,7 @@ ENTRIES = (
         reads=ValueFormat.STRIDES,
         needs=(ISOLATION,),
         implies=("irq.default_smp_affinity",),
+        stands_in=("irq.default_smp_affinity",),
         evidence="/proc/irq/default_smp_affinity equals the housekeeping CPUs before anything "
         "writes it, and no device interrupt has reached an isolated CPU since boot",
         sign=Evidence(

@@ -18,7 +18,10 @@ _AVOID = "kernel threads avoid isolated CPUs"
 
 
 def _kept_away(target: Target) -> Optional[str]:
-    # HK_TYPE_KTHREAD: set by nohz_full; from 7.0 on the same as HK_TYPE_DOMAIN.
+    # HK_TYPE_KTHREAD: set by nohz_full; from 7.0 on the same as HK_TYPE_DOMAIN. Whether a partition
+    # that is made in a running kernel moved its threads, their masks tell.
+    if target.as_booted and "cpuset.partition" in target.enabled:
+        return None
     if target.has(_AVOID):
         if target.sure_of("isolcpus") or target.sure_of("cpuset.partition"):
             first = facts.bound(_AVOID)

@@ -107,6 +107,7 @@ ENTRIES = (
         source="systemd(1), kernel command line; systemd-system.conf(5) CPUAffinity=",
         evidence="Cpus_allowed_list in /proc/1/status equals the housekeeping CPUs",
         value="{housekeeping}",
+        stands_in=("cpuset.partition",),
         needs=(ISOLATION,),
         unneeded=done_by(
             ("cpuset.partition", "isolcpus"),

@@ -46,6 +46,7 @@ ENTRIES = (
         value="{housekeeping}",
         reads=ValueFormat.STRIDES,
         needs=(ISOLATION, feature(_REQUESTED, "workqueue.unbound_cpus")),
+        stands_in=("workqueue.cpumask",),
         unneeded=done_by(
             ("cpuset.partition", "isolcpus", "nohz_full"),
             "{} keeps unbound work off the isolated CPUs",

@@ -49,3 +49,10 @@ def forget(root: Root, path: str) -> None:
     folder, name = posixpath.split(path)
     with files.reporting_errors(path), suppress(FileNotFoundError), root.folder(folder) as at:
         os.unlink(name, dir_fd=at)
+
+
+def forget_folder(root: Root, path: str) -> None:
+    """Remove a folder that keep() may have made, unless it has other files."""
+    folder, name = posixpath.split(path)
+    with suppress(OSError), root.folder(folder) as at:
+        os.rmdir(name, dir_fd=at)

@@ -47,7 +47,7 @@ class InterruptMovers:
                 )
 
     def _balanced(self) -> Iterator[str]:
-        banned, fault = self._banned()
+        banned, fault = self.banned()
         free, kept = self.isolated - banned, banned & self.housekeeping
         if not (free or kept or fault):
             return
@@ -66,7 +66,7 @@ class InterruptMovers:
             return f"{self.bans.file} has {self.bans.name}={self.bans.value[:60]}"
         return "it leaves alone what isolcpus=domain and nohz_full name, and no partition"
 
-    def _banned(self) -> tuple[CpuSet, str]:
+    def banned(self) -> tuple[CpuSet, str]:
         """The CPUs that irqbalance leaves alone, and the fault of its ban list, or ""."""
         if self.bans is None or not self.bans.name:
             return self.shown, ""
@@ -113,11 +113,12 @@ class InterruptMovers:
 
 def on_host(plan: Plan, shown: CpuSet, root: Root) -> InterruptMovers:
     """What could move interrupts on this host, where the kernel shows these CPUs as isolated."""
+    told = any(setting.name == "irqbalance.banned_cpus" for setting in plan.runtime)
     return InterruptMovers(
         plan.isolated,
         plan.housekeeping,
         shown,
-        "irqbalance" in read_managers(root),
+        "irqbalance" in read_managers(root) and not told,
         read_ban_list(root),
         read_link_files(root),
     )

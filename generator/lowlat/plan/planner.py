@@ -79,8 +79,9 @@ def make_plan(
         housekeeping=cpus.housekeeping,
         guest=machine.hypervisor is not None and not options.as_host,
         interrupts=device.interrupts if device else (),
+        as_booted=options.as_booted,
     )
-    made = _PlanMaker(target, wanted, options.as_booted)
+    made = _PlanMaker(target, wanted)
     line = cmdline.join(parameter.word for parameter in made.parameters)
     effect = read_back.read_planned(machine, kernel, made.parameters)
     result = Plan(
@@ -96,7 +97,7 @@ def make_plan(
             *warnings,
             *remote_memory(machine, cpus.isolated, device),
             *_warnings(machine, made.parameters, target),
-            *_movers(effect.isolated, target).warnings(),
+            *_movers(effect.isolated, made.target).warnings(),
             *([f"left to you: {profile.needs}"] if profile.needs else ()),
         ),
     )
@@ -173,10 +174,9 @@ class _Requested:
 class _PlanMaker:
     """Walks the catalogue once and sorts every entry into set, optional or skipped."""
 
-    def __init__(self, target: Target, wanted: _Requested, as_booted: bool) -> None:
-        self._target = target
+    def __init__(self, target: Target, wanted: _Requested) -> None:
+        self.target = target
         self._wanted = wanted
-        self._as_booted = as_booted
         #: Parameters of this plan that the running command line lacks.
         self._not_booted: frozenset[str] = frozenset()
         self.parameters: list[PlannedParameter] = []
@@ -187,7 +187,7 @@ class _PlanMaker:
             self._decide(entry)
 
     def _decide(self, entry: Tunable) -> None:
-        target = self._target
+        target = self.target
         if not entry.at_boot:
             target = replace(target, enabled=target.enabled - self._not_booted)
         needs = [(need, need.test(target)) for need in entry.needs]
@@ -220,21 +220,21 @@ class _PlanMaker:
     def _set(self, entry: Tunable, why: str, given: Optional[str]) -> None:
         if given is not None:
             _check_value(entry, given)
-        refused = entry.refuses(self._target, given)
+        refused = entry.refuses(self.target, given)
         if refused:
             self._leave_out(entry, refused)
             return
-        remark = entry.remark(self._target, given) if given else ""
+        remark = entry.remark(self.target, given) if given else ""
         fixed = (f"{why}; {remark}" if remark else why, entry.source, entry.risk.value)
         if entry.value is not None:
-            value = entry.own_value(self._target) if given is None else given
+            value = entry.own_value(self.target) if given is None else given
             self.parameters.append(PlannedParameter(entry.name, value, *fixed))
-            booted = self._target.machine.cmdline or ""
-            if self._as_booted and cmdline.values(booted, entry.name)[-1:] != [value]:
+            booted = self.target.machine.cmdline or ""
+            if self.target.as_booted and cmdline.values(booted, entry.name)[-1:] != [value]:
                 self._not_booted |= {entry.name}
-        for row in entry.settings(self._target, given):
+        for row in entry.settings(self.target, given):
             self.runtime.append(PlannedSetting(entry.name, row.path, row.value, *fixed))
-        self._target = replace(self._target, enabled=self._target.enabled | {entry.name})
+        self.target = replace(self.target, enabled=self.target.enabled | {entry.name})
 
 
 def _check_value(entry: Tunable, value: str) -> None:
@@ -252,7 +252,7 @@ def _movers(shown: CpuSet, target: Target) -> InterruptMovers:
         target.isolated,
         target.housekeeping,
         shown,
-        "irqbalance" in machine.managers,
+        "irqbalance" in machine.managers and "irqbalance.banned_cpus" not in target.enabled,
         machine.services.ban_list,
         machine.services.link_files,
         frozenset(one.driver or "" for one in machine.devices if one.kind == "network") or None,

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from contextlib import suppress
-from typing import Optional
+from typing import Any, Callable, Optional, TypeVar
 
 from lowlat.base import bounds, files, trust
 from lowlat.base.errors import Refused
@@ -19,6 +19,9 @@ from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import RELEASE
 from lowlat.model.plan import Plan, PlannedParameter, PlannedSetting
 from lowlat.plan import profile
+from lowlat.plan.now import NowPlan
+
+_T = TypeVar("_T")
 
 PLAN = f"{files.STATE}/plan.json"
 
@@ -39,6 +42,9 @@ _PLACES = {
     "package": r"[a-z0-9_]{1,40}",
     "few_ways": r"(?:;?\d{1,9}=[0-9a-f]{1,16})+",
 }
+
+#: The plan of ``apply --now`` for this boot.
+NOW = "/run/lowlat/now.json"
 
 _GIVE = "a plan is what 'lowlat-gen plan --json' prints"
 
@@ -98,11 +104,13 @@ def booted(root: Root) -> Optional[Plan]:
 
 
 def facts(root: Root) -> dict[str, object]:
-    """The facts of the applied plan for a run, if this boot is one of that plan: the CPUs of its
+    """The facts for a run of the plan of ``apply --now``, or of the applied plan if this boot is
+    one of it: the CPUs of its
     sets by name, its profile, and that profile's endpoint; empty if the plan is damaged."""
     found: dict[str, object] = {"sets": {}, "profile": None, "judged_by": None}
     with suppress(Refused):
-        if plan := applied(root):
+        isolated = now(root)
+        if plan := isolated.plan if isolated else applied(root):
             found["sets"] = {name: str(cpus) for name, cpus in (plan.cpus.sets or {}).items()}
             judged_by = profile.load(plan.profile, root).judged_by
             found.update(profile=plan.profile, judged_by=judged_by)
@@ -115,6 +123,17 @@ def in_use(root: Root) -> Optional[Plan]:
     return read_kept(IN_USE, root)
 
 
+def now(root: Root) -> Optional[NowPlan]:
+    """The plan of ``apply --now`` in this boot, or None. Raises Refused as read() does."""
+    text = _text(NOW, root)
+    return None if text is None else _parsed(NOW, text, NowPlan.from_json, lambda one: one.plan)
+
+
+def keep_now(found: NowPlan, root: Root) -> None:
+    """Store the plan of ``apply --now``. Raises Refused if that fails."""
+    runstate.keep(root, NOW, json.dumps(found.to_json(), indent=2))
+
+
 def keep_in_use(plan: Plan, root: Root) -> None:
     """Store the plan that ``runtime start`` uses. Raises Refused if that fails."""
     runstate.keep(root, IN_USE, plan.text())
@@ -122,22 +141,31 @@ def keep_in_use(plan: Plan, root: Root) -> None:
 
 def read_kept(path: str, root: Root) -> Optional[Plan]:
     """The plan in one of lowlat's files; None if it does not exist. Raises as read() does."""
+    text = _text(path, root)
+    return None if text is None else _parse(path, text)
+
+
+def _text(path: str, root: Root) -> Optional[str]:
     root.check_owned(path)
     text = root.read(path)
     if text is None and not root.absent(path):
         raise Refused(f"{path}: cannot be read")
-    return None if text is None else _parse(path, text)
+    return text
 
 
 def _parse(where: str, text: str) -> Plan:
+    return _parsed(where, text, Plan.from_json, lambda plan: plan)
+
+
+def _parsed(where: str, text: str, build: Callable[[Any], _T], plan_of: Callable[[_T], Plan]) -> _T:
     try:
-        plan = Plan.from_json(json.loads(text))
-        check(plan)
-    except (ValueError, RecursionError) as error:
-        raise Refused(f"{where}: not JSON", hint=_GIVE) from error
+        made = build(json.loads(text))
+        check(plan_of(made))
     except Refused as error:
         raise Refused(f"{where}: {error.message}", hint=error.hint) from error
-    return plan
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"{where}: not JSON", hint=_GIVE) from error
+    return made
 
 
 def _read_named(path: str) -> str:

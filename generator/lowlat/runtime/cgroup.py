@@ -6,16 +6,21 @@ Under systemd it is a slice, so that systemd and lowlat write the same CPUs; els
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError
 from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
 from lowlat.runtime import targets
 
 SCHEME = "cgroup:"
 
-_KEY = re.compile(r"cgroup:/sys/fs/(?:cgroup/[a-z]+\.slice|resctrl/[a-z]+)")
+_TOP = "/sys/fs/cgroup"
+
+_SLICE_OF_A_SET = r"/[a-z]+-[A-Za-z0-9_\\]+\.slice"
+_KEY = re.compile(rf"cgroup:/sys/fs/(?:cgroup/[a-z]+\.slice(?:{_SLICE_OF_A_SET})?|resctrl/[a-z]+)")
 
 _SYSTEMCTL_S = 30.0
 
@@ -42,14 +47,29 @@ def way(root: Root, group: str) -> str:
     return _FOLDER if "cpuset" in given else _ENABLED
 
 
+def commands(root: Root, group: str, cpus: str) -> Iterator[str]:
+    """What make() does, a command a line."""
+    how = way(root, group)
+    if how == _SLICE:
+        yield from (f"systemctl {' '.join(words)}" for words in _starting(group, cpus))
+    if how == _ENABLED:
+        yield f"echo +cpuset >{Path(group).parent}/cgroup.subtree_control"
+    if how in (_ENABLED, _FOLDER):
+        yield f"mkdir {group}"
+
+
+def _starting(group: str, cpus: str) -> tuple[tuple[str, ...], ...]:
+    """The calls of systemctl that make a slice."""
+    unit = Path(group).name
+    return (("set-property", "--runtime", unit, f"AllowedCPUs={cpus}"), ("start", unit))
+
+
 def make(root: Root, group: str, how: str, cpus: str) -> str:
     """Make a group for a LIST of CPUs. Returns the problem as text, or ""."""
     try:
         if how == _SLICE:
-            unit = Path(group).name
-            return _systemctl("set-property", "--runtime", unit, f"AllowedCPUs={cpus}") or (
-                _systemctl("start", unit)
-            )
+            problems = (_systemctl(*words) for words in _starting(group, cpus))
+            return next(filter(None, problems), "")
         if how == _ENABLED:
             problem = _enable(root, group, "+cpuset")
             if problem:
@@ -95,6 +115,20 @@ def _unmake_slice(root: Root, group: str, busy: bool) -> str:
 def populated(root: Root, group: str) -> bool:
     """Whether tasks run in a group or below it (cgroup-v2.rst, cgroup.events)."""
     return "populated 1" in (root.read(f"{group}/cgroup.events") or "").splitlines()
+
+
+def sharing(root: Root, cpus: CpuSet) -> Iterator[tuple[str, CpuSet]]:
+    """The control groups that name some of these CPUs, but lowlat's, and which of them."""
+    folders = [_TOP]
+    while folders:
+        folder = folders.pop()
+        for name in root.names(folder):
+            group = f"{folder}/{name}"
+            if name != "lowlat.slice" and root.exists(f"{group}/cgroup.procs"):
+                folders.append(group)
+                shared = (root.read_cpus(f"{group}/cpuset.cpus") or CpuSet()) & cpus
+                if shared:
+                    yield group, shared
 
 
 def _enable(root: Root, group: str, change: str) -> str:

@@ -90,6 +90,15 @@ def write(root: Root, path: str, value: str) -> str:
     return ""
 
 
+def command(path: str, value: str) -> str:
+    """What write() does, as a command."""
+    _, pid, _, what = path[len(SCHEME) :].rsplit(":", 3)
+    if what == "affinity":
+        return f"taskset -p {value} {pid}"
+    name, _, priority = value.partition(":")
+    return f"chrt --{name} -p {priority or 0} {pid}"
+
+
 def _find(root: Root, path: str) -> tuple[Optional[Task], str]:
     """The thread of a path, if it still is that thread; its name may have changed with its work."""
     match = _PATH.fullmatch(path)

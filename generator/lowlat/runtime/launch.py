@@ -65,7 +65,7 @@ def group_of(cpus: CpuSet, root: Root) -> Optional[str]:
     (admin-guide/cgroup-v2.rst, cpuset.cpus.partition)."""
     held = root.read_cpus(f"{GROUP}/cpuset.cpus.effective")
     state = root.read(f"{GROUP}/cpuset.cpus.partition")
-    return GROUP if state == "isolated" and held and held & cpus else None
+    return GROUP if state in ("isolated", "root") and held and held & cpus else None
 
 
 def warnings(place: Launch, root: Root) -> tuple[str, ...]:
@@ -85,7 +85,10 @@ def warnings(place: Launch, root: Root) -> tuple[str, ...]:
 
 def not_isolated(place: Launch, root: Root) -> str:
     """A warning of CPUs that this boot does not isolate; "" if it isolates all of them."""
-    shared = place.cpus - (root.read_cpus(f"{CPU}/isolated") or CpuSet())
+    isolated = root.read_cpus(f"{CPU}/isolated") or CpuSet()
+    if place.group:
+        isolated |= root.read_cpus(f"{place.group}/cpuset.cpus.effective") or CpuSet()
+    shared = place.cpus - isolated
     return f"CPU {shared}: not isolated in this boot, other tasks run there too" if shared else ""
 
 

@@ -6,48 +6,27 @@ that is already effective is not written.
 """
 
 import errno
-import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from types import MappingProxyType
 from typing import Optional
 
-from lowlat.base.errors import LowlatError
-from lowlat.base.schema import stamped
-from lowlat.base.typed_json import decode, encode_fields
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Tunable, ValueFormat
 from lowlat.host import runstate
-from lowlat.host.root import BOOT_ID, Root, glob
+from lowlat.host.root import Root, glob
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.plan import Plan, PlannedSetting
 from lowlat.plan import store
 from lowlat.runtime import cgroup, faults, kthreads, targets
+from lowlat.runtime import journal as journals
+from lowlat.runtime.journal import JOURNAL, RuntimeRecord
 from lowlat.runtime.kthreads import Threads
-
-#: The values before ``start``, and the outcome of each write. A reboot clears /run.
-JOURNAL = "/run/lowlat/runtime.json"
-
-SCHEMA = "lowlat.runtime/1"
-
-
-@dataclass(frozen=True)
-class RuntimeRecord:
-    """By path: the values before ``start``, the reasons why the kernel refused a value (as for
-    managed and per-CPU interrupts), and the values that were effective after ``start``. ``old``
-    also records how each control group was made."""
-
-    old: dict[str, str] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
-    done: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for path, text in (*self.old.items(), *self.refused.items(), *self.done.items()):
-            if not targets.is_path(path) and not cgroup.is_key(path):
-                raise ValueError("no path of a setting")
-            text.encode()
 
 
 @dataclass(frozen=True)
@@ -70,10 +49,29 @@ class Inspected:
     def failed(self) -> bool:
         return not self.effective and not self.fixed
 
+    @property
+    def planned(self) -> str:
+        return self.entry.reads.listed(self.setting.value)
 
-def ours(plan: Plan) -> Iterator[PlannedSetting]:
-    """The settings that this module sets: all that TuneD does not support natively."""
-    return (item for item in plan.runtime if lookup(item.name).tuned is None)
+    def held(self, between: str) -> str:
+        """The path and its value in words, with the text ``between`` them."""
+        value = self.value
+        held = "missing" if value is None else self.entry.reads.listed(value) or "empty"
+        return f"{kthreads.display_name(self.path)}{between} {held}"
+
+    @property
+    def failure(self) -> str:
+        """What is there instead of the planned value, and why, in words."""
+        said = kthreads.display_name(self.path) if self.value is None else self.held(" is")
+        why = "" if self.problem in (self.value or "") else f": {self.problem}"
+        return f"{said}, planned {self.planned}{why}"
+
+
+def ours(plan: Plan, root: Root) -> Iterator[PlannedSetting]:
+    """The settings that this module sets: all that TuneD does not support natively; without a boot
+    all, for TuneD does not act then."""
+    whole = not root.absent(store.NOW)
+    return (item for item in plan.runtime if whole or lookup(item.name).tuned is None)
 
 
 def equal(reads: ValueFormat, held: Optional[str], wanted: str) -> bool:
@@ -87,6 +85,8 @@ def equal(reads: ValueFormat, held: Optional[str], wanted: str) -> bool:
             return CpuSet.parse_mask(held) == CpuSet.parse_mask(wanted)
         if reads is ValueFormat.WITHIN:
             return bool(held) and CpuSet.parse_mask(held) <= CpuSet.parse_mask(wanted)
+        if reads is ValueFormat.COVERS:
+            return CpuSet.parse_list(wanted) <= CpuSet.parse_list(held)
         if reads is ValueFormat.HEX:
             return int(held, 16) == int(wanted, 16)
         if reads is ValueFormat.WAYS and ":" in wanted:
@@ -137,7 +137,7 @@ def inspect(
 ) -> list[Inspected]:
     """The present value of every file and kernel thread of the settings. The journal and the list
     of threads are read unless they are given."""
-    refused = (journal or read_journal(root)).refused
+    refused = (journal or journals.read(root)).refused
     known = threads or Threads(root)
     return [
         _bar(_inspect(setting, entry, held, root, refused.get(held[0], "")), faults.of(entry, root))
@@ -164,14 +164,18 @@ def _inspect(
     if equal(entry.reads, value, setting.value):
         return inspected(True)
     if value is None:
-        why = refused or ("is not there" if root.known_absent(path) else "cannot be read")
-        return inspected(False, why)
+        return inspected(False, refused or targets.unreadable(root, path))
     # The content of cpuset.cpus.partition for an invalid partition (cgroup-v2.rst).
     invalid = re.fullmatch(rf"{re.escape(setting.value)} invalid \((.*)\)", value)
     if invalid:
         return inspected(False, invalid[1])
     fixed = bound or (entry.tolerant and _keeps(path, refused, root))
     return inspected(False, refused, fixed)
+
+
+def values(outcomes: Iterable[Inspected], due: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The present values, or those in ``due`` instead, a row each."""
+    return "".join(f"{item.path}: {due.get(item.path, item.value)}\n" for item in outcomes)
 
 
 def pending(outcomes: Iterable[Inspected]) -> list[Inspected]:
@@ -181,41 +185,77 @@ def pending(outcomes: Iterable[Inspected]) -> list[Inspected]:
 
 
 def start(plan: Plan, root: Root) -> list[Inspected]:
-    """Set what differs. The old values are on disk before the first write. Raises Refused if the
-    journal of old values cannot be written."""
-    settings = list(ours(plan))
-    journal = read_journal(root)
-    due = pending(inspect(settings, root, journal))
-    if any(item.entry.cgroup for item in due):
-        journal = _make_groups(plan, due, journal, root)
-        due = pending(inspect(settings, root, journal))
-    todo = [item for item in due if item.value is not None]
-    old = {**{item.path: _writable_form(item) for item in todo}, **journal.old}
-    _write_journal(root, replace(journal, old=old))
-    problems = {item.path: targets.write(root, item.path, _wanted(item, root)) for item in todo}
-    # An old value from an earlier successful start is kept, even if this write was refused.
-    kept = {path: value for path, value in old.items() if path in journal.old or not problems[path]}
-    refused = {path: why for path, why in {**journal.refused, **problems}.items() if why}
-    journal = RuntimeRecord(kept, refused, journal.done)
-    _write_journal(root, journal)
+    """Set what differs, one tunable after the other: what the first ones changed, the later ones
+    see. The old values are on disk before they are overwritten. Raises Refused if the journal
+    cannot be written."""
+    settings, journal, threads = list(ours(plan, root)), journals.read(root), Threads(root)
+    grouped = [setting for setting in settings if lookup(setting.name).cgroup]
+    journal = _make_groups(plan, pending(inspect(grouped, root, journal)), journal, root)
+    for _, group in groupby(settings, key=attrgetter("name")):
+        journal = _set(list(group), journal, root, threads)
     outcomes = inspect(plan.runtime, root, journal)
     effective = {item.path: item.value or "" for item in outcomes if item.effective}
-    _write_journal(root, replace(journal, done={**journal.done, **effective}))
+    journals.write(root, replace(journal, done={**journal.done, **effective}))
     return [item for item in outcomes if item.setting in settings]
+
+
+def commands(plan: Plan, root: Root) -> Iterator[str]:
+    """What start() does without a boot: a command, or a message to irqbalance, a line."""
+    due = pending(inspect(plan.runtime, root))
+    groups = dict.fromkeys(_group(item) for item in due if item.entry.cgroup)
+    for group in groups:
+        yield from cgroup.commands(root, group, _cpus_of(group, plan))
+    yield from (targets.command(item.path, _wanted(item, root)) for item in due)
+
+
+def _group(outcome: Inspected) -> str:
+    """The control group of a file."""
+    return outcome.path.rpartition("/")[0]
+
+
+def _cpus_of(group: str, plan: Plan) -> str:
+    """The LIST of CPUs that the plan gives a control group."""
+    path = f"{group}/cpuset.cpus"
+    return next((item.value for item in plan.runtime if item.target == path), "")
+
+
+def _set(
+    settings: Sequence[PlannedSetting],
+    journal: RuntimeRecord,
+    root: Root,
+    threads: Threads,
+) -> RuntimeRecord:
+    """Set one tunable; returns the journal with what came of it."""
+    due = pending(inspect(settings, root, journal, threads))
+    todo = [item for item in due if item.value is not None]
+    if not todo:
+        return journal
+    # An old value from an earlier start is kept, even if this write is refused.
+    fresh = {item.path: item for item in todo if item.path not in journal.old}
+    old = {path: _writable_form(item) for path, item in fresh.items()}
+    shown = {path: fresh[path].value or "" for path in old if old[path] != fresh[path].value}
+    before = replace(journal, old={**journal.old, **old}, shown={**journal.shown, **shown})
+    journals.write(root, before)
+    problems = {item.path: targets.write(root, item.path, _wanted(item, root)) for item in todo}
+    kept = {
+        path: value for path, value in before.old.items() if not (path in old and problems[path])
+    }
+    refused = {path: why for path, why in {**journal.refused, **problems}.items() if why}
+    return replace(before, old=kept, refused=refused)
 
 
 def _make_groups(
     plan: Plan, todo: Iterable[Inspected], journal: RuntimeRecord, root: Root
 ) -> RuntimeRecord:
     """Make the control groups of these settings; returns the journal with how each was made."""
-    wanted = [(item.entry.cgroup, item.path) for item in todo]
-    for group in dict.fromkeys(group for group, _ in wanted if group):
+    wanted = [(_group(item), item.path) for item in todo]
+    for group in dict.fromkeys(group for group, _ in wanted):
         key = f"{cgroup.SCHEME}{group}"
         how = journal.old.get(key) or cgroup.way(root, group)
         if how:
             journal = replace(journal, old={**journal.old, key: how})
-            _write_journal(root, journal)
-        problem = cgroup.make(root, group, how, str(plan.isolated))
+            journals.write(root, journal)
+        problem = cgroup.make(root, group, how, _cpus_of(group, plan))
         refused = {path: problem for held, path in wanted if held == group}
         journal = replace(journal, refused={**journal.refused, **refused})
     return journal
@@ -224,7 +264,11 @@ def _make_groups(
 def _wanted(outcome: Inspected, root: Root) -> str:
     """The planned value. Of an affinity mask that reaches beyond the planned CPUs, the planned ones
     are kept, those on the device's node if there are any; if none is left, those on its node are
-    taken. At boot the kernel chooses so too (kernel/irq/manage.c, irq_setup_affinity())."""
+    taken. At boot the kernel chooses so too (kernel/irq/manage.c, irq_setup_affinity()). A list
+    that has to cover the planned CPUs keeps its own."""
+    if outcome.entry.reads is ValueFormat.COVERS:
+        planned = CpuSet.parse_list(outcome.setting.value)
+        return str(CpuSet.parse_list(outcome.value or "") | planned)
     if outcome.entry.reads is not ValueFormat.WITHIN:
         return outcome.setting.value
     planned = CpuSet.parse_mask(outcome.setting.value)
@@ -258,12 +302,13 @@ def _writable_form(outcome: Inspected) -> str:
 
 
 def stop(root: Root) -> tuple[list[str], list[str]]:
-    """Restore every recorded value; a second call does no harm. Returns what could not be restored,
-    and what stays, with reasons: groups, and what brings out a fault of this kernel."""
-    whole = read_journal(root).old
-    kept = staying(root, whole)
-    old = {path: value for path, value in whole.items() if path not in kept}
-    groups = [path for path in old if cgroup.is_key(path)]
+    """Restore every recorded value, the last first, and compare; a second call does no harm.
+    Returns what could not be restored, and what stays, with reasons: groups, and what brings out a
+    fault of this kernel."""
+    journal = journals.read(root)
+    kept = staying(root, journal.old)
+    old = {path: value for path, value in journal.old.items() if path not in kept}
+    groups = [path for path in reversed(old) if cgroup.is_key(path)]
     kernel = [path for path in old if kthreads.is_path(path)]
     files = [path for path in reversed(old) if path not in (*groups, *kernel)]
     problems = {path: _put_back(root, path, old[path]) for path in files}
@@ -271,14 +316,37 @@ def stop(root: Root) -> tuple[list[str], list[str]]:
         problems[key], kept[key] = cgroup.unmake(root, key[len(cgroup.SCHEME) :], old[key])
     # Last: while the partition exists, no thread may return to its CPUs.
     problems.update({path: _put_back(root, path, old[path]) for path in kernel})
+    for path in (*files, *kernel):
+        problems[path] = problems[path] or _differs(
+            root, path, (old[path], journal.shown.get(path))
+        )
+    whole = journal.old
     left = {path: whole[path] for path in whole if problems.get(path) or kept.get(path)}
     if left:
-        _write_journal(root, RuntimeRecord(left))
+        journals.write(root, RuntimeRecord(left, shown=journal.shown))
     else:
         runstate.forget(root, JOURNAL)
         runstate.forget(root, store.IN_USE)
     failed = [f"{path}: {problem}" for path, problem in problems.items() if problem]
     return failed, [*filter(None, kept.values())]
+
+
+def _differs(root: Root, path: str, before: Container[Optional[str]]) -> str:
+    """How a value differs from what it was before, as text, or ""."""
+    held = targets.read(root, path)
+    if held in before or targets.gone(root, path):
+        return ""
+    return "cannot be read" if held is None else f"is {held[:80] or 'empty'} after it was put back"
+
+
+def undoing(root: Root) -> list[str]:
+    """What stop() would do, a line for each path."""
+    old = journals.read(root).old
+    kept = staying(root, old)
+    return [
+        kept.get(path) or f"{kthreads.display_name(path)} would become {value}"
+        for path, value in old.items()
+    ]
 
 
 def staying(root: Root, old: Mapping[str, str]) -> dict[str, str]:
@@ -298,22 +366,3 @@ def _as_before(root: Root, path: str, value: str) -> bool:
 
 def _put_back(root: Root, path: str, value: str) -> str:
     return "" if _as_before(root, path, value) else targets.write(root, path, value)
-
-
-def read_journal(root: Root) -> RuntimeRecord:
-    """The journal of this boot; empty before ``start``, or if it comes from another boot. Raises
-    LowlatError if it is damaged or, for root, if others can write it."""
-    root.check_owned(JOURNAL)
-    try:
-        document = json.loads(root.read(JOURNAL) or "{}")
-        if document.get("boot") not in (None, root.read(BOOT_ID)):
-            return RuntimeRecord()
-        return decode(RuntimeRecord, document)
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        hint = "remove it: the old values are back after a reboot"
-        raise LowlatError(f"{JOURNAL} is damaged", hint=hint) from error
-
-
-def _write_journal(root: Root, journal: RuntimeRecord) -> None:
-    document = stamped(SCHEMA, {"boot": root.read(BOOT_ID), **encode_fields(journal)})
-    runstate.keep(root, JOURNAL, json.dumps(document, indent=1))

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Targets of run-time settings: kernel files, given by path or glob, and kernel threads."""
+"""Targets of run-time settings: kernel files, given by path or glob, kernel threads, and
+irqbalance."""
 
 import os
+import shlex
 from collections.abc import Iterator
 from typing import Optional
 
 from lowlat.host.root import Root, glob
-from lowlat.runtime import kthreads
+from lowlat.runtime import irqbalance, kthreads
 from lowlat.runtime.kthreads import Threads
 
 
@@ -20,6 +22,9 @@ def look(target: str, root: Root, known: Threads) -> Iterator[tuple[str, Optiona
             # The thread may have ended since it was listed.
             if value is not None:
                 yield path, value, thread.bound and what == "affinity"
+    elif target in irqbalance.PATHS:
+        if irqbalance.there(root, target):
+            yield target, irqbalance.read(root, target), False
     else:
         for path in glob(root, target):
             yield path, root.read(path), False
@@ -27,11 +32,23 @@ def look(target: str, root: Root, known: Threads) -> Iterator[tuple[str, Optiona
 
 def read(root: Root, path: str) -> Optional[str]:
     """The value at a path; None if it is missing or unreadable."""
+    if path in irqbalance.PATHS:
+        return irqbalance.read(root, path)
     return kthreads.read(root, path) if kthreads.is_path(path) else root.read(path)
 
 
+def unreadable(root: Root, path: str) -> str:
+    """Why read() returned None, in words."""
+    if path in irqbalance.PATHS:
+        return "does not answer at its socket" if root.trusted else "cannot be read"
+    return "is not there" if root.known_absent(path) else "cannot be read"
+
+
 def gone(root: Root, path: str) -> bool:
-    """Whether a path no longer exists: an interrupt's driver was removed, a thread ended."""
+    """Whether a path no longer exists: an interrupt's driver was removed, a thread or irqbalance
+    ended."""
+    if path in irqbalance.PATHS:
+        return irqbalance.read(root, path) is None
     return kthreads.gone(root, path) if kthreads.is_path(path) else root.absent(path)
 
 
@@ -39,6 +56,8 @@ def write(root: Root, path: str, value: str) -> str:
     """Write one value to an existing path. Returns the problem as text, or ""."""
     if kthreads.is_path(path):
         return kthreads.write(root, path, value)
+    if path in irqbalance.PATHS:
+        return irqbalance.write(root, path, value)
     # The kernel takes an empty line for "nothing"; a write of 0 bytes would not reach it. resctrl's
     # schemata accepts whole lines only.
     data = value.encode() + b"\n" * (not value or path.endswith("/schemata"))
@@ -56,8 +75,18 @@ def write(root: Root, path: str, value: str) -> str:
         os.close(fd)
 
 
+def command(path: str, value: str) -> str:
+    """What write() does, as a command or, to irqbalance, a message."""
+    if path in irqbalance.PATHS:
+        return irqbalance.command(path, value)
+    if kthreads.is_path(path):
+        return kthreads.command(path, value)
+    return f"echo {shlex.quote(value)} >{path}"
+
+
 def is_path(text: str) -> bool:
-    """Whether a text can be the path of a setting: a kernel thread's, or below /proc or /sys."""
+    """Whether a text can be the path of a setting: a kernel thread's, irqbalance's, or
+    below /proc or /sys."""
     parts = text.split("/")
     below = parts[:2] in (["", "proc"], ["", "sys"]) and ".." not in parts and "\0" not in text
-    return below or kthreads.is_path(text)
+    return below or kthreads.is_path(text) or text in irqbalance.PATHS

@@ -13,10 +13,11 @@ from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Kernel, Machine
 from lowlat.model.plan import Plan
-from lowlat.plan import current, planner, profile, store
+from lowlat.plan import current, now, planner, profile, store
 from lowlat.plan.boot_machine import boot_machine
 from lowlat.plan.cpu_request import merge
 from lowlat.plan.kubelet import for_kubelet
+from lowlat.plan.now import NowPlan
 from lowlat.probe import probe
 from lowlat.probe.kernel import read_release
 from lowlat.verbs import options
@@ -74,6 +75,17 @@ def make_plan(choice: PlanChoice, root: Root, *, kubelet: bool = False) -> Chose
     return ChosenPlan(machine, kernel, plan, _difference(plan, known))
 
 
+def make_now(choice: PlanChoice, root: Root) -> tuple[Machine, NowPlan]:
+    """The plan for the running kernel without a boot: of what was asked for, else of the applied
+    decision, else of the default profile. Raises Refused as now.make() does."""
+    if choice.kernel is not None:
+        why = f"--kernel {choice.kernel}: without a boot only the running kernel can isolate"
+        raise Refused(why, hint="leave --kernel or --now out")
+    machine, choice = probe(root), repeated(choice, root)
+    named = profile.load(choice.profile or profile.DEFAULT, root)
+    return machine, now.make(machine, named, options.consistent(choice.wanted))
+
+
 def applied(root: Root, release: Optional[str] = None) -> Optional[Plan]:
     """The plan of the stored decision for a kernel, the running one for None; without a decision
     the plan of this boot. None if there is neither. Raises Refused if it is damaged."""
@@ -96,10 +108,13 @@ def repeated(choice: PlanChoice, root: Root) -> PlanChoice:
 
 
 def here(root: Root, name: Optional[str] = None) -> Plan:
-    """The plan of a verb without other options of a plan: of the named profile, else the applied
-    one, else the default profile's. Raises Refused as current.plan() does."""
+    """The plan of a verb without other options of a plan: of the named profile, else that of
+    ``apply --now``, else the applied one, else the default profile's. Raises Refused as
+    current.plan() does."""
     if name is not None:
         return current.plan(name, root)
+    if isolated := store.now(root):
+        return isolated.plan
     return applied(root) or current.plan(profile.DEFAULT, root)
 
 
@@ -121,8 +136,9 @@ def summary(name: str, isolated: CpuSet) -> str:
 
 def remark(plan: Plan, root: Root) -> None:
     """Say on stderr what a list of CPUs cannot tell: that it is not the applied plan's, and the
-    plan's warnings. A boot with that plan has shown what they warn of."""
-    if store.is_booted(plan, root):
+    plan's warnings. A boot with that plan, or ``apply --now``, has shown what they warn of."""
+    isolated = store.now(root)
+    if store.is_booted(plan, root) or (isolated and isolated.plan == plan):
         return
     other = ""
     with suppress(Refused):

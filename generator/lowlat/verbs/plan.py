@@ -16,6 +16,7 @@ from lowlat.host.archive import Archive, open_root
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.plan import Plan, PlannedSetting, RoleReason
+from lowlat.plan.now import NowPlan
 from lowlat.runtime.kthreads import display_name
 from lowlat.verbs import chosen_plan, options
 from lowlat.verbs.chosen_plan import ChosenPlan
@@ -30,6 +31,8 @@ _MOST_WARNINGS = 3
 
 _NEXT = "Next: 'rehearse' boots the plan in a virtual machine, 'apply' adds a boot entry to try."
 
+_NEXT_NOW = "Next: 'apply --now' sets this, and 'rollback' or the next boot takes it back."
+
 _NEXT_THERE = "Next: on that machine, 'lowlat-gen apply' adds a boot entry to try."
 
 
@@ -41,6 +44,7 @@ class PlanArguments:
     all: bool = flag("also the reason for each setting, what is left out, and what you can enable")
     brief: bool = flag("print only the line, the CPUs and the next step")
     diff: bool = flag("print only what would change on the running system")
+    now: bool = flag("plan for the running kernel, without a boot, and tell what only a boot gives")
     svg: Optional[str] = options.svg_option()
 
 
@@ -48,6 +52,8 @@ def main(args: PlanArguments) -> int:
     if args.all + args.brief + args.diff > 1:
         raise Refused("--all, --brief and --diff: each is something else", hint="give one of them")
     root = open_root(args.root)
+    if args.now:
+        return _now(args, root)
     chosen = chosen_plan.make_plan(args.plan, root)
     machine, plan = chosen.at_boot, chosen.plan
     options.write_svg(args.svg, machine, plan.isolated)
@@ -67,6 +73,42 @@ def main(args: PlanArguments) -> int:
         lines = describe(plan, drawing, reasons=args.all)
     options.show(args.json, plan.to_json, chain(_opening(title, chosen), lines, _next(root)))
     return 0
+
+
+def _now(args: PlanArguments, root: Root) -> int:
+    machine, found = chosen_plan.make_now(args.plan, root)
+    plan = found.plan
+    options.write_svg(args.svg, machine, plan.isolated)
+    title = f"profile {plan.profile}, kernel {machine.kernel.words}, without a boot"
+    if args.diff:
+        changes = diff(plan, root)
+        told = chain(_warnings(plan), describe_diff(changes))
+        options.show(args.json, changes.to_json, chain([bold(f"Plan {plan.id}: {title}")], told))
+        return 0
+    drawing = [] if args.brief else options.drawing(machine, plan.isolated, "  ")
+    lines = describe_now(found, drawing, reasons=args.all)
+    options.show(args.json, found.to_json, chain([bold(f"Plan {plan.id}: {title}")], lines))
+    return 0
+
+
+def describe_now(
+    found: NowPlan, drawing: Iterable[str] = (), *, reasons: bool = False
+) -> Iterator[str]:
+    """The plan in words: warnings, CPUs, the settings, and what only a boot gives; with ``reasons``
+    those of each setting."""
+    plan = found.plan
+    yield from _warnings(plan)
+    yield ""
+    yield from drawing
+    for reason in plan.cpus.reasons:
+        yield from item(_cpus(reason), f"{reason.role}: {reason.why}")
+    shown = _run_time(plan.runtime)
+    rows = _items(shown) if reasons else (f"  {label}" for label, _ in shown)
+    yield from section("Set in the running kernel", rows)
+    only = ((f"{one.name}={one.value}".rstrip("="), one.told) for one in found.only_boot)
+    yield from section("Only a boot gives", _items(only))
+    yield ""
+    yield from filled(_NEXT_NOW)
 
 
 def _opening(title: str, chosen: ChosenPlan) -> Iterator[str]:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``runtime``: set, undo or check the run-time settings of a plan; TuneD calls this verb."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Optional
 
 from lowlat.base.arguments import flag, option, positional
@@ -13,8 +12,7 @@ from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.plan import current, store
-from lowlat.runtime import settings
-from lowlat.runtime.kthreads import display_name
+from lowlat.runtime import journal, settings
 from lowlat.runtime.settings import Inspected
 from lowlat.verbs import options
 
@@ -31,19 +29,22 @@ class RuntimeArguments:
 
 def main(args: RuntimeArguments) -> int:
     root = open_root(args.root)
+    if args.action != "verify" and not root.absent(store.NOW):
+        why = "this system is isolated by 'lowlat-gen apply --now'"
+        raise Refused(why, hint="'lowlat-gen rollback' takes that back")
     if args.action == "stop":
         return _stop(args, root)
     if args.action == "start":
         options.refuse_container(root)
     plan = _plan(args, root)
-    outcomes = settings.inspect(settings.ours(plan), root)
+    outcomes = settings.inspect(settings.ours(plan, root), root)
     due = settings.pending(outcomes) if args.dry_run else []
-    before = _values(outcomes)
+    before = settings.values(outcomes)
     if args.action == "start" and not args.dry_run:
         with runstate.exclusive_lock(root):
             store.keep_in_use(plan, root)
             outcomes = settings.start(plan, root)
-    after = _values(outcomes, {item.path: item.setting.value for item in due})
+    after = settings.values(outcomes, {item.path: item.setting.value for item in due})
     said = list(_describe(args.dry_run, outcomes, tuned.advice(root)))
     options.show_change(args.json, before != after, said, before, after)
     return 0 if args.dry_run or not any(item.failed for item in outcomes) else 1
@@ -52,23 +53,12 @@ def main(args: RuntimeArguments) -> int:
 def _describe(dry_run: bool, outcomes: Sequence[Inspected], advice: str) -> Iterator[str]:
     if dry_run:
         for outcome in settings.pending(outcomes):
-            yield f"{_held(outcome, ':')} would become {_planned(outcome)}"
+            yield f"{outcome.held(':')} would become {outcome.planned}"
     else:
-        yield from (_failed(outcome) for outcome in outcomes if outcome.failed)
+        yield from (outcome.failure for outcome in outcomes if outcome.failed)
     done = sum(outcome.effective for outcome in outcomes)
     yield f"{done} of {len(outcomes)} run-time values are as planned"
     yield from filter(None, [advice])
-
-
-def _failed(outcome: Inspected) -> str:
-    said = display_name(outcome.path) if outcome.value is None else _held(outcome, " is")
-    why = "" if outcome.problem in (outcome.value or "") else f": {outcome.problem}"
-    return f"{said}, planned {_planned(outcome)}{why}"
-
-
-def _values(outcomes: Iterable[Inspected], due: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The present values, or those in ``due`` instead, a row each."""
-    return "".join(f"{item.path}: {due.get(item.path, item.value)}\n" for item in outcomes)
 
 
 def _plan(args: RuntimeArguments, root: Root) -> Plan:
@@ -82,25 +72,10 @@ def _plan(args: RuntimeArguments, root: Root) -> Plan:
     return store.read_here(args.plan, root)
 
 
-def _held(outcome: Inspected, between: str) -> str:
-    value = outcome.value
-    held = "missing" if value is None else outcome.entry.reads.listed(value) or "empty"
-    return f"{display_name(outcome.path)}{between} {held}"
-
-
-def _planned(outcome: Inspected) -> str:
-    return outcome.entry.reads.listed(outcome.setting.value)
-
-
 def _stop(args: RuntimeArguments, root: Root) -> int:
-    old = settings.read_journal(root).old
+    old = journal.read(root).old
     if args.dry_run or root.absent(runstate.FOLDER):
-        staying = settings.staying(root, old)
-        said = [
-            staying.get(path) or f"{display_name(path)} would become {value}"
-            for path, value in old.items()
-        ]
-        options.show_change(args.json, bool(old), said)
+        options.show_change(args.json, bool(old), settings.undoing(root))
         return 0
     with runstate.exclusive_lock(root):
         problems, kept = settings.stop(root)

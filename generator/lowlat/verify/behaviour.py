@@ -13,9 +13,9 @@ from lowlat.host.root import CPU, Root, glob
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.probe.kernel import read_running
-from lowlat.runtime import settings
+from lowlat.runtime import journal, settings
+from lowlat.runtime.journal import RuntimeRecord
 from lowlat.runtime.kthreads import Threads
-from lowlat.runtime.settings import RuntimeRecord
 from lowlat.verify import clock_events
 from lowlat.verify.finding import Judged, Standing
 from lowlat.verify.overrides import Overrides
@@ -72,7 +72,7 @@ class Behaviour:
 
     @cached_property
     def journal(self) -> RuntimeRecord:
-        return settings.read_journal(self.root)
+        return journal.read(self.root)
 
     # --------------------------------------------------------------- threads
 

@@ -27,8 +27,9 @@ from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.plan.online_cpus import ONLINE
 from lowlat.render.files import expand
+from lowlat.runtime import irqbalance
+from lowlat.runtime.journal import JOURNAL
 from lowlat.runtime.kthreads import SCHEME, Threads
-from lowlat.runtime.settings import JOURNAL
 from lowlat.verify import behaviour, counters, effects, overrides, readings, tasks
 
 #: Read for every plan.
@@ -41,14 +42,14 @@ _ALWAYS = (
     *behaviour.FILES,
     *readings.FILES,
     *overrides.FILES,
-    *(store.PLAN, store.IN_USE, JOURNAL),
+    *(store.PLAN, store.IN_USE, store.NOW, JOURNAL),
 )
 
 
 def settings() -> list[str]:
     """The files of the run-time settings, as globs."""
     paths = {row.path for entry in CATALOGUE for row in entry.rows}
-    return sorted(_glob(path) for path in paths if not path.startswith(SCHEME))
+    return sorted(_glob(path) for path in paths if path.startswith("/"))
 
 
 def _glob(path: str) -> str:
@@ -106,6 +107,7 @@ def gather(recorder: Recorder, seconds: float) -> None:
         for path in glob(recorder, pattern):
             recorder.mode(path)
             recorder.link(path.rpartition("/")[0])
+    irqbalance.read(recorder, irqbalance.NOW)
     for thread, _ in Threads(recorder).matching(f"{SCHEME}*:affinity"):
         recorder.read_bytes(f"/proc/{thread.pid}/status")
     effects.gone(recorder)

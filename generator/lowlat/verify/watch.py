@@ -17,7 +17,7 @@ from lowlat.host import runstate
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.plan import store
-from lowlat.runtime import settings
+from lowlat.runtime import journal, settings
 from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.finding import Finding, Standing
 from lowlat.verify.online_cpus import online_cpus
@@ -75,7 +75,7 @@ class Watch:
     def _look(self) -> Iterator[News]:
         plan = self._named or store.in_use(self._root)
         # Settings that were stopped on purpose are not undone, and must not be restored.
-        if plan is None or not settings.read_journal(self._root).done:
+        if plan is None or not journal.read(self._root).done:
             self._rows, self.plan = {}, None
             why = "no run-time settings are in use: 'lowlat-gen runtime start' sets them"
             yield from self._trouble(why)
@@ -111,7 +111,9 @@ class Watch:
         """Restore the undone settings alone, except those of TuneD's own plugins. Returns the
         problem as text, or ""."""
         names = {(row.name, row.where) for row in undone}
-        planned = [item for item in settings.ours(plan) if (item.name, item.target) in names]
+        planned = [
+            item for item in settings.ours(plan, self._root) if (item.name, item.target) in names
+        ]
         try:
             settings.start(replace(plan, runtime=tuple(planned)), self._root)
         except LowlatError as error:
