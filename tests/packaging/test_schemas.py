@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from support import now_tree
 from support.cli import GEN, lowlat
 from support.machines import machine, write_tree
 from support.runs import document
@@ -88,6 +89,7 @@ def test_every_form_in_the_program_is_on_the_page_and_no_other() -> None:
     [
         ("plan", "--root", MACHINE, "--isolate", "feed=1-3,engine=6-7"),
         ("plan", "--root", MACHINE, "--diff"),
+        ("plan", "--root", "tree", "--now"),
         ("probe", "--root", MACHINE),
         ("fleet", "plan", MACHINE),
         ("lint", "--root", MACHINE, "isolcpus=1-3 idle=poll foo=1"),
@@ -101,8 +103,8 @@ def test_what_a_verb_writes_has_the_keys_of_the_page(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    if words[0] == "verify":
-        write_tree(Path("tree"), machine())
+    if "tree" in words:
+        now_tree.write(Path("tree"))
         Path("plan.json").write_text(lowlat("plan", "--root", "tree", "--json").out)
     check(lowlat(*words, "--json").out)
 

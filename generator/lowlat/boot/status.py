@@ -19,7 +19,9 @@ from lowlat.boot.trials import Trials
 from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.model import cmdline
-from lowlat.plan import profile
+from lowlat.model.plan import Plan
+from lowlat.plan import profile, store
+from lowlat.plan.now import NowPlan
 from lowlat.plan.online_cpus import difference, read_online
 from lowlat.probe.container import read_container
 from lowlat.probe.kernel import running_release
@@ -49,11 +51,13 @@ class Status:
     "default", "next": {"entry", "kernel", "ours": bool}|null,
     "running": {"kernel": str|null, "plan": id|null, "ours": bool, "trial": bool},
     "kernels": [{"kernel", "entry", "plan": id|null, "tried": bool, "default": bool}],
-    "edited": [path], "missing": ["boot"|"runtime"], "notes": [str], "loaded": bool}
+    "edited": [path], "missing": ["boot"|"runtime"], "notes": [str], "loaded": bool,
+    "now": {"plan": id, "profile", "isolated": LIST}|null}
 
     ``kernels`` are those with a tuned entry; ``edited`` the files changed since lowlat wrote
     them; ``missing`` the half that this boot lacks although it has the other one; ``loaded``
-    whether ``systemctl kexec`` boots the pending trial. ``trial``, which the form leaves out, is
+    whether ``systemctl kexec`` boots the pending trial; ``now`` what ``apply --now`` isolates
+    until the next boot. ``trial``, which the form leaves out, is
     the command that tries the plan, "" if only a person can have its line boot.
     """
 
@@ -69,6 +73,7 @@ class Status:
     notes: tuple[str, ...]
     loaded: bool
     trial: str
+    now: Optional[NowPlan]
 
     @property
     def state(self) -> str:
@@ -112,6 +117,7 @@ class Status:
             "missing": list(self.missing),
             "notes": list(self.notes),
             "loaded": self.loaded,
+            "now": self.now and _now_json(self.now.plan),
         }
 
 
@@ -163,6 +169,7 @@ def read(root: Root) -> Status:
         tuple(notes),
         promote.waits(root, known),
         by_hand.trial(root),
+        store.now(root),
     )
 
 
@@ -198,6 +205,10 @@ def _missing(root: Root, running: Running, decision: Optional[Decision]) -> list
     if running.ours and not by_tuned and decision and decision.runtime == "tuned":
         return ["runtime"]
     return ["boot"] if by_tuned and not running.ours else []
+
+
+def _now_json(plan: Plan) -> dict[str, object]:
+    return {"plan": plan.id, "profile": plan.profile, "isolated": str(plan.isolated)}
 
 
 def _entry_json(entry: Optional[BootEntry]) -> Optional[dict[str, object]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.base.arguments import option
+from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused
 from lowlat.boot import apply, kexec, trials, tuned_plugin
 from lowlat.boot import decision as decisions
@@ -16,7 +16,7 @@ from lowlat.boot.loaders.interface import BootMenu, Loader
 from lowlat.boot.programs import Unchecked
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
-from lowlat.verbs import chosen_plan, options
+from lowlat.verbs import apply_now, chosen_plan, options
 from lowlat.verbs.options import PlanChoice
 
 
@@ -35,10 +35,16 @@ class ApplyArguments(options.ChangeArguments):
         choices=("tuned", "none"),
     )
     accept_pending: bool = options.accept_pending()
+    now: bool = flag("isolate the running system until the next boot, and add no boot entry")
 
 
 def main(args: ApplyArguments) -> int:
     root = args.open()
+    if args.now:
+        if args.boot or args.runtime or args.accept_pending:
+            why = "--now changes no boot: --boot, --runtime and --accept-pending are for one"
+            raise Refused(why, hint="leave --now or the others out")
+        return apply_now.isolate(args.plan, args, root)
     made = decisions.read(root)
     choice = chosen_plan.repeated(args.plan, root)
     chosen = chosen_plan.make_plan(choice, root)

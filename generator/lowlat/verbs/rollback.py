@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``rollback``: undo all changes of apply, trial and promote."""
+"""``rollback``: undo all changes of apply, trial and promote: first what ``apply --now`` set."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 
 from lowlat.base.errors import LowlatError, Unmet
@@ -11,7 +12,11 @@ from lowlat.boot.loaders import by_hand
 from lowlat.boot.loaders.detect import find
 from lowlat.host.root import Root
 from lowlat.model import cmdline
+from lowlat.model.cpuset import CpuSet
+from lowlat.plan import store
+from lowlat.runtime import now, settings
 from lowlat.verbs import options
+from lowlat.verify import tasks
 
 #: The tree, and whether to write to it.
 RollbackArguments = options.ChangeArguments
@@ -19,18 +24,45 @@ RollbackArguments = options.ChangeArguments
 
 def main(args: RollbackArguments) -> int:
     root = args.open(takes_back=True)
+    said = _take_back_now(root, args.dry_run) if now.remains(root) else []
     if not rollback.applied(root):
         if not args.dry_run:
             rollback.tidy(root)
-        options.show_change(args.json, False, ["nothing is applied"])
+        options.show_change(args.json, bool(said), said or ["nothing is applied"])
         return 0
+    return _boot(args, root, said)
+
+
+def _take_back_now(root: Root, dry_run: bool) -> list[str]:
+    """Undo ``apply --now``; returns what was done, or would be. Raises LowlatError if a value could
+    not be put back."""
+    if dry_run:
+        return [*settings.undoing(root), "would take back 'lowlat-gen apply --now'"]
+    found = store.now(root)
+    problems, kept = now.stop(root)
+    if problems:
+        why = f"{len(problems)} values could not be put back, first {problems[0]}"
+        raise LowlatError(why, hint="the next boot is without them")
+    narrow = _narrow(found.plan.housekeeping, root) if found else ()
+    return [*kept, *narrow, "the running system is as it was before 'lowlat-gen apply --now'"]
+
+
+def _narrow(cpus: CpuSet, root: Root) -> Iterator[str]:
+    """Users' tasks that stay on the housekeeping CPUs: a task that asked for the mask that it had
+    keeps that (sched_setaffinity() in kernel/sched/syscalls.c)."""
+    for task in tasks.read(root, cpus):
+        if not task.kernel and task.allowed == cpus:
+            yield f"note: {task.name} stays on CPU {cpus} by its own mask"
+
+
+def _boot(args: RollbackArguments, root: Root, said: list[str]) -> int:
     # Refuse damaged state before any lock is taken.
     disk = Disk(root)
     journals.read(disk)
     # Also if the machine boots by another loader by now.
     loader = None if by_hand.is_used(root) else find(root)
     if args.dry_run:
-        said = list(options.foreseen(rollback.foresee(root, loader)))
+        said += options.foreseen(rollback.foresee(root, loader))
         with suppress(LowlatError):  # a damaged menu must not hide the rest
             entries = loader.describe().entries if loader else ()
             said += [f"would remove the entry {entry.id}" for entry in entries if entry.ours]
@@ -47,7 +79,7 @@ def main(args: RollbackArguments) -> int:
         place = foreign.source(root, f"{cmdline.MARKER}={added}")
         left = [f"the line of plan {added} was added by hand to {place}"]
     whole = not kept and not left
-    said = ["the boot is as it was before lowlat" if whole else "the rest is as it was"]
+    said.append("the boot is as it was before lowlat" if whole else "the rest is as it was")
     if by_tuned:
         said.append("$tuned_params stays where TuneD put it, /etc/default/grub: it is empty now")
     options.show_change(args.json, True, said)

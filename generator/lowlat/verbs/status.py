@@ -20,6 +20,9 @@ from lowlat.verbs import chosen_plan, options
 _STATES = resources.texts("verbs/status.ini")
 
 
+_NOW = "isolated now, until the next boot"
+
+
 @dataclass(frozen=True)
 class StatusArguments:
     root: str = options.root()
@@ -45,6 +48,8 @@ def _standing(found: Status, machine: Machine) -> Iterator[str]:
     yield bold(f"lowlat {__version__}: {meaning}")
     yield from item("machine", machine.processor.model or machine.arch or "unknown")
     yield from item("CPUs", f"{machine.cpus.online}; isolated: {machine.cpus.isolated or 'none'}")
+    if found.now:
+        yield from item("now", f"{_NOW}: CPU {found.now.plan.isolated}")
     yield from item("running", _running(found))
     if machine.container:
         yield from item("container", f"{machine.container}: run lowlat-gen on its host")
@@ -69,6 +74,9 @@ def _running(found: Status) -> str:
 
 def _describe(found: Status) -> Iterator[str]:
     yield _texts(found)[0][1]
+    if found.now:
+        plan = found.now.plan
+        yield f"now       {_NOW}: {chosen_plan.summary(plan.profile, plan.isolated)}"
     made = found.decision
     if made is not None:
         yield f"decision  {chosen_plan.summary(made.profile, made.isolated)}"

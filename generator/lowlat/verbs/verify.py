@@ -49,10 +49,12 @@ def main(args: VerifyArguments) -> int:
 
 
 def the_plan(path: Optional[str], root: Root) -> Plan:
-    """The named plan, else the applied one, else the one that the run-time settings were started
-    with. Raises Refused if there is none."""
+    """The named plan, else that of ``apply --now``, else the applied one, else the one that the
+    run-time settings were started with. Raises Refused if there is none."""
     known = None
     if path is None:
-        stored = chosen_plan.applied(root) or store.read_kept(store.PLAN, root)
+        isolated = store.now(root)
+        stored = isolated and isolated.plan
+        stored = stored or chosen_plan.applied(root) or store.read_kept(store.PLAN, root)
         known = stored or store.in_use(root)
     return known or store.read(path, root)

@@ -11,6 +11,7 @@ from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
+from lowlat.plan import store
 from lowlat.runtime.kthreads import SCHEME
 from lowlat.verify.boot import is_stock
 from lowlat.verify.finding import Finding, Standing
@@ -49,12 +50,18 @@ def describe(plan: Plan, rows: Sequence[Finding], root: Root) -> Iterator[str]:
             yield from ("", bold(title))
         brief = stock or states == (Standing.EFFECTIVE,)
         yield from _briefly(group, _lacking if stock else _evidence) if brief else _in_full(group)
-    advice = tuned.advice(root) if any(map(_left_undone, rows)) else ""
+    advice = _advice(root) if any(map(_left_undone, rows)) else ""
     yield from (["", *filled(advice)] if advice else [])
     yield ""
     counts = Counter(row.state.value for row in rows)
     told = ", ".join(f"{n} {state}" for state, n in counts.items())
     yield from filled(f"{len(rows)} settings: {told}")
+
+
+def _advice(root: Root) -> str:
+    if root.absent(store.NOW):
+        return tuned.advice(root)
+    return "'lowlat-gen apply --now' sets again what is undone"
 
 
 def _in_full(rows: Iterable[Finding]) -> Iterator[str]:

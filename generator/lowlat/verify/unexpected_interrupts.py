@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Interrupts of the isolated CPUs other than the tick, by the counts."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
@@ -28,11 +28,13 @@ _PLANNED = "nothing interrupts the CPU"
 
 @dataclass(frozen=True)
 class UnexpectedInterrupts:
-    """``settings`` are the rows of all settings."""
+    """``settings`` are the rows of all settings, ``only_boot`` the parameters that this boot cannot
+    have."""
 
     behaviour: Behaviour
     counts: TickCounts
     settings: Iterable[Finding]
+    only_boot: Container[str] = ()
 
     def rows(self) -> Iterator[Finding]:
         """A row for each source that interrupts an isolated CPU. The rows of a CPU and that of its
@@ -95,6 +97,8 @@ class UnexpectedInterrupts:
         if self._events(rate) < _BLAMES:
             return Standing.UNVERIFIABLE, f"too few to tell whether {name} fails"
         if setting is None or setting.state is Standing.NOT_PLANNED:
+            if name in self.only_boot:
+                return Standing.NO_SETTING, f"only a boot gives {name}, which would stop it"
             left_out = self.behaviour.plan.why_skipped(name)
             how = left_out or f"'lowlat-gen plan --enable {name}'"
             why = f"{name} would stop it and is not planned: {how}"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Planned against effective: one row per setting, with the evidence for its state."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Optional
 
 from lowlat.base.typed_json import encode
@@ -9,10 +9,12 @@ from lowlat.host.kmsg import read_messages
 from lowlat.host.root import Root
 from lowlat.measure.remedies import Remedies
 from lowlat.model.plan import Plan
+from lowlat.plan import store
 from lowlat.verify import tasks
 from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.boot import BootFindings
 from lowlat.verify.counters import Counted
+from lowlat.verify.diff import CMDLINE
 from lowlat.verify.finding import Finding, Standing
 from lowlat.verify.kernel_words import kernel_words
 from lowlat.verify.online_cpus import online_cpus
@@ -33,6 +35,8 @@ def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Fi
     messages = read_messages(root)
     boot = BootFindings(behaviour, messages, counts)
     rows = [row for row in [online_cpus(plan, root)] if row.state.bad] + boot.rows()
+    only_boot = list(_only_boot(plan, root))
+    rows += only_boot
     rows += RuntimeFindings(behaviour).rows()
     rows += movers(plan, root)
     settings = tuple(rows)
@@ -42,11 +46,21 @@ def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Fi
         ticks = Ticks(plan, counts, boot.row("nohz_full"), boot.unstable_clock)
         rows = [ticks.of_parameter() or row if row == ticks.nohz_full else row for row in rows]
         rows += ticks.rows
-        rows += UnexpectedInterrupts(behaviour, counts, settings).rows()
+        rows += UnexpectedInterrupts(
+            behaviour, counts, settings, {row.name for row in only_boot}
+        ).rows()
     if plan.isolated:
         seen = () if counted else tasks.read(root, plan.isolated)
         rows += UnexpectedTasks(plan, settings, known, counted, seen).rows()
     return rows
+
+
+def _only_boot(plan: Plan, root: Root) -> Iterator[Finding]:
+    """A row for each boot parameter that ``apply --now`` leaves out."""
+    isolated = store.now(root)
+    for one in isolated.only_boot if isolated and isolated.plan == plan else ():
+        why = f"only a boot gives it: it {one.told}"
+        yield Finding(one.name, CMDLINE, one.value, None, Standing.NOT_PLANNED, None, why)
 
 
 def in_effect(rows: Sequence[Finding]) -> frozenset[str]:

@@ -42,12 +42,14 @@ SYSTEMD_BOOT = ("systemd-boot", "dosfstools")
 UNIFIED_IMAGES = (*SYSTEMD_BOOT, "systemd-boot-efi", "systemd-ukify")
 JANSSON = ("libjansson4",)
 SSH = ("openssh-server", "iproute2")
+IRQBALANCE = ("irqbalance",)
 EXTRAS = {
     "other-kernel": OTHER_KERNEL,
     "systemd-boot": SYSTEMD_BOOT,
     "unified-images": UNIFIED_IMAGES,
     "libjansson": JANSSON,
     "ssh": SSH,
+    "irqbalance": IRQBALANCE,
 }
 
 #: The versions of the image's packages, written by `make update-locks`.
