@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from lowlat.host.root import Root
+from lowlat.plan import store
 from support import now_tree
 from support.cli import Answer, lowlat
 from support.machines import write_tree
@@ -78,6 +80,31 @@ def test_a_dry_run_prints_commands_that_do_the_same(tree: Path) -> None:
     assert json.loads(done(tree, "apply", "--now", "--dry-run", "--json"))["said"] == []
 
 
+@pytest.mark.parametrize("kind", ["isolated", "root"])
+def test_each_named_set_gets_a_partition(tree: Path, kind: str) -> None:
+    # A hyphen in a slice's name stands for one inside another.
+    slices = {"feed": "lowlat-feed.slice", "rt-pool": r"lowlat-rt\x2dpool.slice"}
+    for name in slices.values():
+        group = f"{GROUP}/{name}"
+        write_tree(tree, {f"{group}/cpuset.cpus": "\n", f"{group}/cgroup.procs": ""})
+        write_tree(tree, {f"{group}/cpuset.cpus.partition": "member\n"})
+    before = content(tree)
+    more = ("--enable", f"cpuset.sets={kind}") if kind == "root" else ()
+    done(tree, "apply", "--now", "--isolate", "feed=1,rt-pool=2-3", *more)
+    for name, cpus in {"feed": "1", "rt-pool": "2-3"}.items():
+        group = tree / GROUP / slices[name]
+        assert (group / "cpuset.cpus").read_text() == cpus
+        assert (group / "cpuset.cpus.partition").read_text() == kind
+        (group / "cpuset.cpus.effective").write_text(cpus)
+        told = lowlat("run", "--set", name, "--dry-run", "--root", tree, "--", "true").out
+        assert f"It would join /{GROUP}/{slices[name]}, which owns these CPUs.\n" in told
+        assert "not isolated" not in told
+        (group / "cpuset.cpus.effective").unlink()
+    assert done(tree, "cpus", "rt-pool") == "2-3\n"
+    done(tree, "rollback")
+    assert content(tree) == before
+
+
 def test_every_verb_speaks_of_what_is_isolated_now(tree: Path) -> None:
     done(tree, "apply", "--now", "--isolate", "2-3")
     status = json.loads(done(tree, "status", "--json"))
@@ -86,6 +113,7 @@ def test_every_verb_speaks_of_what_is_isolated_now(tree: Path) -> None:
     assert (now["profile"], now["isolated"]) == ("lowlat", "2-3")
     assert "isolated now, until the next boot: profile lowlat" in done(tree, "status")
     assert done(tree, "cpus", "isolated") == "2-3\n"
+    assert store.facts(Root(str(tree)))["profile"] == "lowlat", "what a run records"
     rows = act(tree, "verify", "--json", "--duration", "0s").json()["settings"]
     states = {row["name"]: row["state"] for row in rows}
     assert states["cpuset.partition"] == states["kernel.timer_migration"] == "effective"

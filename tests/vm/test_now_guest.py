@@ -93,6 +93,12 @@ def test_a_rollback_leaves_every_value_as_it_was(found: Any) -> None:
     assert found["left"] == {}
 
 
+def test_a_pool_balances_inside_its_set_and_never_leaves_it(found: Any) -> None:
+    pool = found["pool"]
+    assert (pool[""], pool[".partition"]) == ("2-3", "root")
+    assert set(pool["seen"]) == {"2", "3"}
+
+
 def test_a_kill_at_any_moment_is_put_right(found: Any) -> None:
     for one in found["killed"]:
         assert one["back"][0] == 0, one

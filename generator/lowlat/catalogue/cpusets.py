@@ -8,6 +8,8 @@ from lowlat.kernel import facts
 
 GROUP = "/sys/fs/cgroup/lowlat.slice"
 
+_SET = f"{GROUP}/lowlat-{{set}}.slice"
+
 _ISOLATED = "/sys/fs/cgroup/cpuset.cpus.isolated"
 
 # If these fail, isolcpus= isolates instead. Unknown therefore counts as missing, so that one of the
@@ -41,6 +43,8 @@ _WITHOUT_UNBOUND_WORK = Need(
     features=(_ISOLATED,),
 )
 
+_TYPES = r"isolated|root"
+
 _NEEDS = (ISOLATION, config("CPUSETS"), _UNIFIED, _PARTITIONS, _WITHOUT_UNBOUND_WORK, SAFE_MASKS)
 
 ENTRIES = (
@@ -65,7 +69,7 @@ ENTRIES = (
         source="admin-guide/cgroup-v2.rst cpuset.cpus.partition; kernel/cgroup/cpuset.c; "
         "admin-guide/cpu-isolation.rst",
         rows=(Value(f"{GROUP}/cpuset.cpus.partition", "isolated"),),
-        accepts=r"isolated|root",
+        accepts=_TYPES,
         needs=(
             *_NEEDS,
             Need(
@@ -76,6 +80,34 @@ ENTRIES = (
         ),
         cost="tasks started before the partition may still run on these CPUs; managed interrupts "
         "may still arrive; a hotplugged CPU or another group can invalidate the partition later",
+        cgroup=GROUP,
+    ),
+    Tunable(
+        name="cpuset.sets",
+        why="gives each named set of isolated CPUs a partition of its own inside lowlat.slice, "
+        "which its threads cannot leave",
+        note="'lowlat-gen run --set NAME' starts a program in lowlat-NAME.slice. Threads of a pool "
+        "that the kernel shall balance inside their set need the type root",
+        source="admin-guide/cgroup-v2.rst cpuset.cpus.partition",
+        rows=(
+            Value(f"{_SET}/cpuset.cpus", "{members}"),
+            Value(f"{_SET}/cpuset.cpus.partition", "{kind}"),
+        ),
+        needs=(
+            Need(
+                lambda target: bool(target.sets),
+                "no set of CPUs has a name",
+                wants="named sets (--isolate NAME=LIST)",
+            ),
+            Need(
+                lambda target: "cpuset.partition" in target.enabled,
+                "it needs cpuset.partition to be enabled too",
+                wants="cpuset.partition enabled too",
+            ),
+        ),
+        cost="the work of each set must be started in its slice",
+        accepts=_TYPES,
+        parts=lambda given: {"kind": given},
         cgroup=GROUP,
     ),
 )

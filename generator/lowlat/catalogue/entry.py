@@ -67,7 +67,7 @@ class ValueFormat(Enum):
 class Target:
     """The inputs of a value. ``enabled`` are the names of the entries enabled so far;
     ``interrupts`` are those of the device of --for-device. ``as_booted``: the settings are for the
-    boot that runs, whose line cannot change."""
+    boot that runs, whose line cannot change. ``sets`` are the isolated CPUs by the user's names."""
 
     machine: Machine
     kernel: Kernel
@@ -77,6 +77,7 @@ class Target:
     enabled: frozenset[str] = frozenset()
     interrupts: tuple[int, ...] = ()
     as_booted: bool = False
+    sets: Mapping[str, CpuSet] = field(default_factory=dict)
 
     def places(self, path: str, parts: Mapping[str, object]) -> Iterable[Mapping[str, object]]:
         """The values for a path's placeholders, one mapping for each file; ``parts`` come from the
@@ -85,6 +86,11 @@ class Target:
             return [{"cpu": cpu} for cpu in self.isolated]
         if "{interrupt}" in path:
             return [{"interrupt": number} for number in self.interrupts]
+        if "{set}" in path:
+            # In a slice's name a hyphen stands for one inside another (systemd.slice(5)).
+            names = {name.replace("-", r"\x2d"): cpus for name, cpus in self.sets.items()}
+            kind = {"kind": "isolated", **parts}
+            return [{**kind, "set": name, "members": str(cpus)} for name, cpus in names.items()]
         if "{package}" in path:
             fastest = self.machine.power.uncore_khz
             return [{"package": name, "khz": khz} for name, khz in fastest.items()]

@@ -37,6 +37,13 @@ _SERVED = (
     ISOLATION,
     config("DEBUG_FS"),
     feature(FAIR_SERVER, "deadline server"),
+    # Seen in 6.12.118: a warning of task_non_contending(), and then refusals.
+    Need(
+        lambda target: not (target.as_booted and "cpuset.partition" in target.enabled),
+        "the kernel miscounts the server's bandwidth if the CPU is busy, as it may be when it is "
+        "isolated without a boot (kernel/sched/debug.c sched_fair_server_write())",
+        wants="CPUs isolated since the boot",
+    ),
     Need(
         lambda target: target.machine.firmware.locked_down is not True,
         "the kernel is locked down, for example by Secure Boot: debugfs cannot be written",

@@ -21,7 +21,7 @@ from lowlat.plan.profile import Profile
 SCHEMA = "lowlat.now/1"
 
 #: Set in the running kernel whatever the profile has for a boot.
-_ADDED = ("cpuset.cpus", "cpuset.partition", "irqbalance.banned_cpus")
+_ADDED = ("cpuset.cpus", "cpuset.partition", "cpuset.sets", "irqbalance.banned_cpus")
 
 _BOOT = "'lowlat-gen apply' without --now adds a boot entry that isolates"
 

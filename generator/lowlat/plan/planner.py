@@ -80,6 +80,7 @@ def make_plan(
         guest=machine.hypervisor is not None and not options.as_host,
         interrupts=device.interrupts if device else (),
         as_booted=options.as_booted,
+        sets=cpus.sets or {},
     )
     made = _PlanMaker(target, wanted)
     line = cmdline.join(parameter.word for parameter in made.parameters)

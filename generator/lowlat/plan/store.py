@@ -40,6 +40,8 @@ _CPUS = r"[0-9]{1,5}(?:[-,:/][0-9]{1,5})*"
 _PLACES = {
     **dict.fromkeys(("cpu", "interrupt", "node", "kib", "pages", "khz"), _NUMBER),
     "package": r"[a-z0-9_]{1,40}",
+    "set": r"(?:[A-Za-z0-9_]|\\x2d){1,128}",
+    "kind": r"(?:isolated|root)",
     "few_ways": r"(?:;?\d{1,9}=[0-9a-f]{1,16})+",
 }
 

@@ -6,6 +6,7 @@ Under systemd it is a slice, so that systemd and lowlat write the same CPUs; els
 
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,11 +52,11 @@ def commands(root: Root, group: str, cpus: str) -> Iterator[str]:
     """What make() does, a command a line."""
     how = way(root, group)
     if how == _SLICE:
-        yield from (f"systemctl {' '.join(words)}" for words in _starting(group, cpus))
+        yield from (shlex.join(("systemctl", *words)) for words in _starting(group, cpus))
     if how == _ENABLED:
         yield f"echo +cpuset >{Path(group).parent}/cgroup.subtree_control"
     if how in (_ENABLED, _FOLDER):
-        yield f"mkdir {group}"
+        yield f"mkdir {shlex.quote(group)}"
 
 
 def _starting(group: str, cpus: str) -> tuple[tuple[str, ...], ...]:

@@ -18,7 +18,7 @@ from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.user import User
 from lowlat.catalogue.cpusets import GROUP
 from lowlat.catalogue.scheduling import FAIR_SERVER, throttles
-from lowlat.host.root import CPU, Root
+from lowlat.host.root import CPU, Root, glob
 from lowlat.model.cpuset import CpuSet
 from lowlat.probe.kernel import read_running
 
@@ -63,9 +63,12 @@ class Launch:
 def group_of(cpus: CpuSet, root: Root) -> Optional[str]:
     """The control group that owns these CPUs, if one does: no task outside of it can run on them
     (admin-guide/cgroup-v2.rst, cpuset.cpus.partition)."""
-    held = root.read_cpus(f"{GROUP}/cpuset.cpus.effective")
-    state = root.read(f"{GROUP}/cpuset.cpus.partition")
-    return GROUP if state in ("isolated", "root") and held and held & cpus else None
+    for group in (*glob(root, f"{GROUP}/lowlat-*.slice"), GROUP):
+        held = root.read_cpus(f"{group}/cpuset.cpus.effective") or CpuSet()
+        state = root.read(f"{group}/cpuset.cpus.partition")
+        if state in ("isolated", "root") and (cpus <= held or (group == GROUP and held & cpus)):
+            return group
+    return None
 
 
 def warnings(place: Launch, root: Root) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ def command(path: str, value: str) -> str:
         return irqbalance.command(path, value)
     if kthreads.is_path(path):
         return kthreads.command(path, value)
-    return f"echo {shlex.quote(value)} >{path}"
+    return f"echo {shlex.quote(value)} >{shlex.quote(path)}"
 
 
 def is_path(text: str) -> bool:

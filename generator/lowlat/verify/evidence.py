@@ -53,7 +53,7 @@ def settings() -> list[str]:
 
 
 def _glob(path: str) -> str:
-    return re.sub(r"\{\w+\}", "[0-9]*", path.replace("{package}", "*"))
+    return re.sub(r"\{\w+\}", "[0-9]*", re.sub(r"\{(package|set)\}", "*", path))
 
 
 def _signs() -> Iterator[str]:

@@ -17,11 +17,14 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from lowlat import cli
 
 CPUS = (2, 3)
 
@@ -55,8 +58,10 @@ _BUSY = "while :; do :; done"
 _WRITES = "while :; do dd if=/dev/zero of=/var/tmp/load bs=64k count=64 conv=fsync; done"
 _READS = "while :; do cat now.py /proc/interrupts; done"
 
-#: How often a rollback is tried after a kill at a random moment.
-_KILLS = 4
+#: In seconds after the first write of a verb: when it is killed.
+_KILLS = (0.0, 0.5, 1.0, 2.0)
+
+_JOURNAL = Path("/run/lowlat/runtime.json")
 
 
 def run(*argv: str) -> tuple[int, str]:
@@ -71,6 +76,29 @@ def run(*argv: str) -> tuple[int, str]:
     said = (ended.stdout + ended.stderr).strip()
     print(f"{' '.join(argv)}: {ended.returncode}", flush=True)
     return ended.returncode, said
+
+
+def begin(*words: str) -> tuple[int, Path]:
+    """Start a command line of lowlat-gen in a fork of this process, for Python starts slowly here;
+    its number and the file of what it says."""
+    out = Path(tempfile.mkstemp()[1])
+    child = os.fork()
+    if child == 0:
+        with out.open("w") as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+            status = cli.main(list(words))
+            sys.stdout.flush()
+            os._exit(status)
+    return child, out
+
+
+def lowlat(*words: str) -> tuple[int, str]:
+    child, out = begin(*words)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    said = out.read_text().strip()
+    print(f"lowlat-gen {' '.join(words)}: {status}", said if status else "", flush=True)
+    return status, said
 
 
 # -------------------------------------------------------------------- values
@@ -190,14 +218,13 @@ def _confined(pid: int) -> bool:
 
 def spin(now: bool) -> list[subprocess.Popen[bytes]]:
     """A busy task on each CPU of CPUS, in the partition if there is one."""
-    started = []
-    for cpu in CPUS:
-        script = f"echo spinner >/proc/self/comm; {_BUSY}"
-        place = (
-            ["lowlat-gen", "run", "--cpus", str(cpu), "--"] if now else ["taskset", "-c", str(cpu)]
-        )
-        started.append(subprocess.Popen([*place, "sh", "-c", script]))
-    time.sleep(5)
+    join = "echo $$ >/sys/fs/cgroup/lowlat.slice/cgroup.procs;" if now else ""
+    script = f"{join} taskset -p -c $0 $$ >/dev/null; echo spinner >/proc/$$/comm; {_BUSY}"
+    started = [subprocess.Popen(["sh", "-c", script, str(cpu)]) for cpu in CPUS]
+    until = time.monotonic() + _LIMIT_S
+    while {read(Path(f"/proc/{one.pid}/comm")) for one in started} != {"spinner"}:
+        assert time.monotonic() < until
+        time.sleep(0.2)
     return started
 
 
@@ -219,13 +246,38 @@ def counted(seconds: float, now: bool) -> dict[str, Any]:
     return found
 
 
-def killed(verb: list[str], after: float) -> int:
-    """Kill a verb by force after so many seconds; its status."""
-    child = subprocess.Popen(["lowlat-gen", *verb], stdout=subprocess.DEVNULL)
-    with suppress(subprocess.TimeoutExpired):
-        return child.wait(timeout=after)
-    child.send_signal(signal.SIGKILL)
-    return child.wait()
+def pooled(seconds: float) -> dict[str, Any]:
+    """Where four busy threads were seen that a set of the type root balances."""
+    group = "/sys/fs/cgroup/lowlat.slice/lowlat-pool.slice"
+    script = f"echo $$ >{group}/cgroup.procs; for _ in 1 2 3 4; do ({_BUSY}) & done; wait"
+    pool = subprocess.Popen(["sh", "-c", script], start_new_session=True)
+    states = {name: read(Path(group, f"cpuset.cpus{name}")) for name in ("", ".partition")}
+    seen: dict[int, int] = {}
+    begun = time.monotonic()
+    while time.monotonic() < begun + seconds:
+        time.sleep(1)
+        for pid in (read(Path(group, "cgroup.procs")) or "").split():
+            fields = (read(Path(f"/proc/{pid}/stat")) or "").rpartition(")")[2].split()
+            if fields and fields[0] == "R":
+                cpu = int(fields[36])
+                seen[cpu] = seen.get(cpu, 0) + 1
+    os.killpg(pool.pid, signal.SIGKILL)
+    pool.wait()
+    return {**states, "seen": seen}
+
+
+def killed(after: float, *words: str) -> int:
+    """Kill a verb by force so many seconds after the journal changes; its status."""
+    before = read(_JOURNAL)
+    child, _ = begin(*words)
+    ended, status, until = 0, 0, time.monotonic() + _LIMIT_S
+    while not ended and read(_JOURNAL) == before and time.monotonic() < until:
+        ended, status = os.waitpid(child, os.WNOHANG)
+    if not ended:
+        time.sleep(after)
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
 
 
 def main(folder: Path, seconds: float) -> None:
@@ -238,32 +290,35 @@ def main(folder: Path, seconds: float) -> None:
     time.sleep(_BALANCED_S)
     tasks = {"asked": asked.pid, "busy": load[0].pid}
     before = snapshot(tasks)
-    apply = ("lowlat-gen", "apply", "--now", "--isolate", "2-3")
+    apply = ("apply", "--now", "--isolate", "2-3")
     try:
-        found["plan"] = run("lowlat-gen", "plan", "--now", "--isolate", "2-3", "--json")
-        found["dry run"] = run(*apply, "--dry-run")
+        found["plan"] = lowlat("plan", "--now", "--isolate", "2-3", "--json")
+        found["dry run"] = lowlat(*apply, "--dry-run")
         found["stock"] = counted(seconds, False)
         begun = time.monotonic()
-        found["applied"] = run(*apply)
+        found["applied"] = lowlat(*apply)
         found["seconds"] = round(time.monotonic() - begun, 1)
-        found["again"] = run(*apply, "--json")
-        found["status"] = run("lowlat-gen", "status", "--json")
+        found["again"] = lowlat(*apply, "--json")
+        found["status"] = lowlat("status", "--json")
         found["set"] = changes(before, snapshot(tasks))
         found["now"] = counted(seconds, True)
-        found["verified"] = run("lowlat-gen", "verify", "--json", "--duration", "5s")
+        found["verified"] = lowlat("verify", "--json", "--duration", "5s")
         run("systemctl", "restart", "irqbalance.service")
         time.sleep(_BALANCED_S)
         found["banned after a restart"] = banned()
         found["restarted"] = counted(seconds, True)
-        found["rolled back"] = run("lowlat-gen", "rollback")
+        found["rolled back"] = lowlat("rollback")
         time.sleep(5)
         found["left"] = changes(before, snapshot(tasks))
         found["after"] = counted(seconds, False)
+        lowlat(*apply[:2], "--isolate", "pool=2-3", "--enable", "cpuset.sets=root")
+        found["pool"] = pooled(seconds)
+        lowlat("rollback")
         found["killed"] = []
-        for number in range(_KILLS):
-            status = killed(list(apply[1:]), 3.0 + 2.0 * number)
-            again = killed(["rollback"], 2.0 + number)
-            back = run("lowlat-gen", "rollback")
+        for after in _KILLS:
+            status = killed(after, *apply)
+            again = killed(after, "rollback")
+            back = lowlat("rollback")
             left = changes(before, snapshot(tasks))
             found["killed"].append({"status": [status, again], "back": back, "left": left})
     finally:
