@@ -85,9 +85,8 @@ def test_each_named_set_gets_a_partition(tree: Path, kind: str) -> None:
     # A hyphen in a slice's name stands for one inside another.
     slices = {"feed": "lowlat-feed.slice", "rt-pool": r"lowlat-rt\x2dpool.slice"}
     for name in slices.values():
-        group = f"{GROUP}/{name}"
-        write_tree(tree, {f"{group}/cpuset.cpus": "\n", f"{group}/cgroup.procs": ""})
-        write_tree(tree, {f"{group}/cpuset.cpus.partition": "member\n"})
+        files = {"cpuset.cpus": "\n", "cgroup.procs": "", "cpuset.cpus.partition": "member\n"}
+        write_tree(tree / GROUP / name, files)
     before = content(tree)
     more = ("--enable", f"cpuset.sets={kind}") if kind == "root" else ()
     done(tree, "apply", "--now", "--isolate", "feed=1,rt-pool=2-3", *more)
@@ -238,7 +237,9 @@ def test_a_restarted_irqbalance_finds_the_list(
     (tree / "run/systemd/system").mkdir(parents=True)
     write_tree(tree, {"etc/default/irqbalance": environment})
     before = content(tree)
-    done(tree, "apply", "--now")
+    stale = "4-3" in environment
+    said = done(tree, "apply", "--now")
+    assert ("of which it cannot read 4-3; write IRQBALANCE_BANNED_CPULIST=1-3" in said) == stale
     drop_in = (tree / "run/systemd/system/irqbalance.service.d/lowlat.conf").read_text()
     (file,) = (row for row in drop_in.splitlines() if row.startswith("EnvironmentFile=-"))
     # Behind the unit's own file, a later one wins (systemd.exec(5)).

@@ -23,7 +23,8 @@ _PART = re.compile(r"\s*(\d{1,5})(?:-(\d{1,5}))?\s*", re.ASCII)
 class InterruptMovers:
     """What could move interrupts on a machine. ``shown`` are the CPUs that the kernel shows in
     /sys/devices/system/cpu/isolated and nohz_full (of a cpuset partition none), which irqbalance
-    leaves alone by itself; ``drivers`` those of the network cards, None if they are not known."""
+    leaves alone by itself; ``drivers`` those of the network cards, None if they are not known.
+    ``told``: a setting of the plan tells irqbalance to leave the isolated CPUs alone too."""
 
     isolated: CpuSet
     housekeeping: CpuSet
@@ -32,6 +33,7 @@ class InterruptMovers:
     bans: Optional[BanList]
     links: tuple[LinkFile, ...]
     drivers: Optional[frozenset[str]] = None
+    told: bool = False
 
     def warnings(self) -> Iterator[str]:
         """A message for each that would move interrupts to isolated CPUs, with what to write."""
@@ -48,13 +50,15 @@ class InterruptMovers:
 
     def _balanced(self) -> Iterator[str]:
         banned, fault = self.banned()
-        free, kept = self.isolated - banned, banned & self.housekeeping
+        free = CpuSet() if self.told else self.isolated - banned
+        kept = banned & self.housekeeping
         if not (free or kept or fault):
             return
         file = self.bans.file if self.bans else f"its environment file ({' or '.join(CONFIGS[:2])})"
         effects = [f"may move interrupts to CPU {free}, isolated" if free else ""]
         effects += [f"moves none to CPU {kept}, which serve the system" if kept else ""]
-        told = ", and ".join(filter(None, effects)) or "may move interrupts to any CPU"
+        other = "reads its ban list in part" if self.told else "may move interrupts to any CPU"
+        told = ", and ".join(filter(None, effects)) or other
         yield (
             f"irqbalance {told}: {fault or self._reason()}; write {_LIST}={self.isolated} (before "
             f"irqbalance 1.8: {_MASK}={self.isolated.mask()}), and no other ban, into {file} and "
@@ -118,9 +122,10 @@ def on_host(plan: Plan, shown: CpuSet, root: Root) -> InterruptMovers:
         plan.isolated,
         plan.housekeeping,
         shown,
-        "irqbalance" in read_managers(root) and not told,
+        "irqbalance" in read_managers(root),
         read_ban_list(root),
         read_link_files(root),
+        told=told,
     )
 
 

@@ -253,10 +253,11 @@ def _movers(shown: CpuSet, target: Target) -> InterruptMovers:
         target.isolated,
         target.housekeeping,
         shown,
-        "irqbalance" in machine.managers and "irqbalance.banned_cpus" not in target.enabled,
+        "irqbalance" in machine.managers,
         machine.services.ban_list,
         machine.services.link_files,
         frozenset(one.driver or "" for one in machine.devices if one.kind == "network") or None,
+        told="irqbalance.banned_cpus" in target.enabled,
     )
 
 

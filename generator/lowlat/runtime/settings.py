@@ -193,6 +193,9 @@ def start(plan: Plan, root: Root) -> list[Inspected]:
     journal = _make_groups(plan, pending(inspect(grouped, root, journal)), journal, root)
     for _, group in groupby(settings, key=attrgetter("name")):
         journal = _set(list(group), journal, root, threads)
+    # Kernel threads that began meanwhile.
+    late = [setting for setting in settings if setting.target.startswith(kthreads.SCHEME)]
+    journal = _set(late, journal, root, Threads(root))
     outcomes = inspect(plan.runtime, root, journal)
     effective = {item.path: item.value or "" for item in outcomes if item.effective}
     journals.write(root, replace(journal, done={**journal.done, **effective}))

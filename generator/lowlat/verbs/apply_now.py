@@ -43,14 +43,12 @@ def _describe(
     yield from _tasks(before, tasks.read(root, plan.isolated), plan.isolated, root)
     for group, cpus in cgroup.sharing(root, plan.isolated):
         yield f"note: {group} has CPU {cpus}: {_narrowed(group, plan.housekeeping)}"
-    fixed = sum(one.fixed and one.path.startswith("/proc/irq/") for one in outcomes)
-    if fixed:
-        yield f"note: {fixed} interrupts stay where they are: the kernel moves them for nobody"
     if found.only_boot:
         names = ", ".join(one.name for one in found.only_boot)
         yield f"only a boot gives {names}: 'lowlat-gen plan --now' tells what each is"
-    done = sum(one.effective for one in outcomes)
-    yield f"{done} of {len(outcomes)} run-time values are as planned"
+    done, fixed = sum(one.effective for one in outcomes), sum(one.fixed for one in outcomes)
+    kept = f"; the kernel keeps {fixed} interrupts and threads where they are" if fixed else ""
+    yield f"{done} of {len(outcomes)} run-time values are as planned{kept}"
     yield f"isolated now, until the next boot: {chosen_plan.summary(plan.profile, plan.isolated)}"
     yield "'lowlat-gen rollback' takes it back; 'lowlat-gen run -- CMD' starts a program there"
 
