@@ -17,7 +17,6 @@ import pytest
 
 from support import now_tree
 from support.cli import GEN, lowlat
-from support.machines import machine, write_tree
 from support.runs import document
 
 ROOT = Path(__file__).resolve().parents[2]
