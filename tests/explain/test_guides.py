@@ -15,6 +15,7 @@ from lowlat.explain.guides import Guide, find, guides
 from lowlat.plan import profile
 from lowlat.verbs import VERBS
 from support.cli import lowlat
+from support.screens import README
 
 MACHINE = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
 
@@ -75,7 +76,42 @@ WORDS = {
     "openshift": "openshift",
     "must-gather": "openshift",
     "PerformanceProfile": "openshift",
+    "latency": "measuring",
+    "proof": "measuring",
+    "spikes": "measuring",
+    "softirqs": "irq",
+    "files": "boot",
+    "install": "boot",
+    "arch": "boot",
+    "cgroups": "taskset",
+    "core": "taskset",
+    "fifo": "robots",
+    "xeon": "hardware",
+    "governor": "c-states",
+    "java": "service",
+    "puppet": "ansible",
+    "guest": "libvirt",
+    "SR-IOV": "dpdk",
 }
+
+#: Words of README.md: its trades, tools and systems.
+IN_README = (
+    *("trading", "telecom", "NFV", "DPDK", "AF_XDP", "HPC", "MPI", "OpenMP", "PREEMPT_RT", "desktop"),
+    *("games", "benchmarks", "KVM", "oslat", "cyclictest", "rtla", "stress-ng", "Debian", "Ubuntu"),
+    *("Fedora", "RHEL", "GRUB", "systemd-boot", "kexec", "TuneD", "OpenShift", "Slurm", "undo"),
+    *("Containers", "Raspberry", "audio", "docker"),
+)
+
+#: Areas of the catalogue.
+AREAS = {
+    "memory": "hugepages",
+    "rcu": "rcu_nocb_poll",
+    "clock": "clocksource",
+    "scheduler": "preempt",
+}
+
+#: Wrong guesses of earlier versions, and what no page is honest about.
+NO_GUESS = ("root", "ping", "nice", "python", "lag", "aws", "qqq", "zstd")
 
 #: Verbs that only read, and take a captured machine.
 READING = ("plan", "cpus", "probe")
@@ -97,6 +133,27 @@ def test_a_verb_has_a_page_and_what_is_unlike_any_word_no_guess(verb: str) -> No
     told = lowlat("explain", verb).out
     assert told.startswith(f"{verb}: ") or find(verb)
     assert "did you mean" not in lowlat("explain", f"qq{verb[:3]}zz").err
+
+
+@pytest.mark.parametrize("word", IN_README)
+def test_a_word_of_the_readme_has_a_page(word: str) -> None:
+    assert re.search(rf"\b{word}", README.read_text("utf-8")), "no longer in README"
+    assert lowlat("explain", word).status == 0
+
+
+@pytest.mark.parametrize("word", AREAS)
+def test_an_area_lists_its_tunables(word: str) -> None:
+    told = lowlat("explain", word).out
+    assert f"  {AREAS[word]} " in told and max(map(len, told.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("word", NO_GUESS)
+def test_what_is_not_alike_is_not_guessed(word: str) -> None:
+    assert "'lowlat-gen explain' lists them" in lowlat("explain", word).refused()
+
+
+def test_letters_in_another_order_are_guessed() -> None:
+    assert "did you mean slurm?" in lowlat("explain", "slrum").refused()
 
 
 def test_a_word_leads_to_one_place() -> None:

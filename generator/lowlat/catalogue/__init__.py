@@ -7,6 +7,7 @@ Entries are in order of decision: an entry whose needs ask for another one comes
 import difflib
 import fnmatch
 import functools
+import re
 from collections.abc import Iterable
 from typing import Optional
 
@@ -29,6 +30,13 @@ from lowlat.catalogue import (
 )
 from lowlat.catalogue.entry import Tunable
 from lowlat.catalogue.names import ALIASES, ELSEWHERE, NEVER
+
+#: From this similarity on, a name is guessed; a short one has too many that are as similar.
+_ALIKE = 0.84
+_SHORT = 4
+
+#: What stands between the parts of a name. One with blanks, a fact's, has none.
+_PARTS = re.compile(r"[._/-]")
 
 #: The areas with their entries, in the order of the catalogue.
 AREAS: tuple[tuple[str, tuple[Tunable, ...]], ...] = (
@@ -92,12 +100,29 @@ def lookup(name: str, others: Iterable[str] = ()) -> Tunable:
     return BY_NAME[bare]
 
 
+def area(word: str) -> Optional[tuple[str, tuple[Tunable, ...]]]:
+    """The area with that word in its title, whatever its ending ("clock", "scheduler"), and its
+    entries."""
+    for title, entries in AREAS:
+        if _stem(word) in {_stem(each) for each in title.split() if each != "and"}:
+            return title, entries
+    return None
+
+
+def _stem(word: str) -> str:
+    return re.sub("(er|ing|s)$", "", word.lower())
+
+
 def _nearest(name: str, others: Iterable[str]) -> str:
-    """A name that is spelt nearly alike, else up to three names that contain the word."""
+    """A name with the same letters, or that is spelt nearly alike from its beginning; else up to
+    three names of which the word is a part."""
     names = [*BY_NAME, *others, *ALIASES, *NEVER, *ELSEWHERE]
-    near = difflib.get_close_matches(name[:80], names, n=1, cutoff=0.8)
+    alike = [known for known in names if known[:1] == name[:1].lower()]
+    near = [known for known in alike if sorted(known) == sorted(name.lower())][:1]
+    if not near and len(name) > _SHORT:
+        near = difflib.get_close_matches(name[:80], alike, n=1, cutoff=_ALIKE)
     if not near and len(name) > 2:
-        near = [known for known in names if name.lower() in known.lower()][:3]
+        near = [known for known in names if name.lower() in _PARTS.split(known.lower())][:3]
     return f"did you mean {' or '.join(near)}?" if near else "'lowlat-gen explain' lists them"
 
 

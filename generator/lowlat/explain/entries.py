@@ -157,6 +157,11 @@ def overview(own: Iterable[str] = ()) -> str:
     return "\n\n".join(_table(title, rows) for title, rows in groups if rows)
 
 
+def explain_area(title: str, entries: Iterable[Tunable]) -> str:
+    """The names of an area with the beginnings of their texts."""
+    return _table(title, {entry.name: entry.why for entry in entries})
+
+
 def _table(title: str, rows: Mapping[str, str]) -> str:
     width = max(map(len, rows))
     room = columns() - width - 4

@@ -33,9 +33,12 @@ def _read(file: str) -> Guide:
 
 
 def find(asked: str) -> Optional[Guide]:
-    """The guide of that name or word in any spelling: "C-States", "raspberry pi"."""
-    key = _key(asked)
-    return next((one for one in guides() if key in map(_key, (one.name, *one.words))), None)
+    """The guide of that name or word in any spelling: "C-States", "raspberry pi", "cgroups"."""
+    for key in (_key(asked), _key(asked).removesuffix("s")):
+        for one in guides():
+            if key in map(_key, (one.name, *one.words)):
+                return one
+    return None
 
 
 def names() -> Iterator[str]:

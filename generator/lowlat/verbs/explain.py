@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from lowlat.base.arguments import flag, positional
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import filled
-from lowlat.catalogue import BY_NAME, CATALOGUE, alias, lookup, unset
+from lowlat.catalogue import BY_NAME, CATALOGUE, alias, area, lookup, unset
 from lowlat.explain import guides, reference
-from lowlat.explain.entries import explain, explain_fact, explain_profile, overview
+from lowlat.explain.entries import explain, explain_area, explain_fact, explain_profile, overview
 from lowlat.host.root import Root
 from lowlat.kernel.facts import FACTS
 from lowlat.plan import profile
@@ -20,7 +20,7 @@ from lowlat.verbs import VERBS
 class ExplainArguments:
     name: tuple[str, ...] = positional(
         "NAME",
-        "a tunable, a profile, a verb, or a word such as irq or docker; default: list all names",
+        "a tunable, a profile, a verb, or a word such as irq, memory or docker; default: list all",
         (),
         nargs="*",
         action="store",
@@ -63,4 +63,6 @@ def _one(name: str, root: Root) -> str:
         for known in (name, f"lowlat-{name}"):
             if known in profile.names(root):
                 return explain_profile(profile.load(known, root))
+        if found := area(name):
+            return explain_area(*found)
     return explain(lookup(name, (*guides.names(), *VERBS, *profile.names(root), *FACTS)), release)
