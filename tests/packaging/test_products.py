@@ -7,6 +7,7 @@ import runpy
 import shutil
 import subprocess
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -21,6 +22,7 @@ PRODUCE = runpy.run_path("packaging/produce")
 PRODUCTS: dict[Path, str] = PRODUCE["products"]()
 REFERENCE = Path("packaging/reference")
 MANUAL = Path("packaging/man/lowlat-tunables.7")
+PICTURE = Path("packaging/doc/measured.svg")
 
 
 def test_none_is_stale() -> None:
@@ -41,7 +43,18 @@ def test_there_is_one_for_everything() -> None:
     expected = {f"{REFERENCE}/{entry.name}.md" for entry in CATALOGUE}
     for name in profile.packaged_names():
         expected |= {f"profiles/{name}/tuned.conf", f"profiles/{name}/script.sh"}
-    assert names == {*expected, f"{REFERENCE}/index.md", str(MANUAL)}
+    expected |= {f"{REFERENCE}/index.md", str(MANUAL), str(PICTURE)}
+    assert names == expected
+
+
+def test_the_picture_has_the_figures_of_the_first_table_to_scale() -> None:
+    drawing = ElementTree.fromstring(PRODUCTS[PICTURE.resolve()])  # noqa: S314  # our own
+    name = "{http://www.w3.org/2000/svg}"
+    texts = [each.text for each in drawing.iter(f"{name}text")]
+    assert texts[1:-1:2] == ["stock", "TuneD's cpu-partitioning", "lowlat", "lowlat-poll"]
+    assert texts[2:-1:2] == ["8,958", "113", "0.79", "0.99"]
+    wide = [float(each.attrib["width"]) for each in drawing.iter(f"{name}rect")]
+    assert wide[1] / wide[0] == pytest.approx(113.4 / 8958, rel=0.01)
 
 
 def test_every_page_is_linked() -> None:

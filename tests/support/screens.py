@@ -8,6 +8,7 @@ stands for any part of a row, and alone in a row for any rows. Empty rows do not
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ class Screen:
     @property
     def words(self) -> list[str]:
         """The command's words without sudo."""
-        return [word for word in self.command.split() if word != "sudo"]
+        return [word for word in shlex.split(self.command) if word != "sudo"]
 
     def fits(self, text: str) -> bool:
         rows = "\n".join(filter(None, text.splitlines())) + "\n"
@@ -57,4 +58,4 @@ def commands(document: Path) -> Iterator[list[str]]:
     rows = re.findall(r"(?m)^(?:    |\$ (?:sudo )?)(lowlat-gen .*)$", text)
     quoted = re.findall(r"`(lowlat-gen [^`]*)`", text)
     for line in (*rows, *quoted):
-        yield [word.strip("'") for word in line.split()[1:]]
+        yield shlex.split(line, comments=True)[1:]
