@@ -218,6 +218,18 @@ def test_the_text_beside_a_json_of_one_name_is_the_same_run(bench: ReportBench) 
     assert figures(result)["bogo_ops_per_s@matrix", "all"] == pytest.approx(907.912, abs=0.001)
 
 
+def test_what_some_files_do_not_tell_leaves_no_gap_on_the_page(bench: ReportBench) -> None:
+    """A text of cyclictest names no host and no kernel, its JSON does."""
+    page = bench.folder / "page.html"
+    told = json.loads((TOOLS / "cyclictest-2.4-json.json").read_text())["sysinfo"]["nodename"]
+    for names in (("text.txt", "json.json"), ("json.json", "text.txt")):
+        files = [str(TOOLS / f"cyclictest-2.4-{name}") for name in names]
+        bench.call(*files, "--html", str(page))
+        shown = page.read_text()
+        assert told in shown and "| " not in shown.partition("<main")[2].partition(told)[0][-20:]
+        assert f"{told} |" not in shown
+
+
 def test_a_text_that_went_through_a_terminal_or_a_post_is_read(bench: ReportBench) -> None:
     text = (TOOLS / "oslat-2.4-text.txt").read_text()
     pasted = "".join(f"    {line}\r\n" for line in f"\x1b[1m{text}".splitlines())

@@ -53,7 +53,10 @@ def test_a_limit_that_holds_has_a_bound_for_the_time_observed(bench: ReportBench
     assert status == 0
     (row,) = [line for line in out.splitlines() if line.startswith("q, gap: 20.0 us")]
     assert row.split()[4:] == ["none", "20.0", "72.0", "one", "in", "24.0", "CPU-hours"]
-    told = json.loads(bench.call(*files, "--limit", "20us", "--json")[1])["limits"]
+    page = bench.folder / "page.html"
+    words = [*files, "--limit", "20us", "--json", "--html", str(page)]
+    told = json.loads(bench.call(*words)[1])["limits"]
+    assert "one in 24.0 CPU-hours" in page.read_text()
     assert told[0]["at_most_per_hour"] == pytest.approx(2.9957 / 72, rel=1e-4)
 
 

@@ -18,7 +18,7 @@ from lowlat import cli
 #: If this became markup, it would run a program, use the network or break out of an attribute.
 HOSTILE = "\"'><script>alert(1)</script><img src=//evil.example/x onerror=alert(2)>\x1b[31m"
 
-VOID = {"meta", "link", "br"}
+VOID = {"meta", "link", "br", "wbr"}
 
 
 class Page(HTMLParser):

@@ -235,6 +235,45 @@ def test_no_texts_lie_over_each_other_at_any_width(
     assert viewed.run(MEETING) != []
 
 
+#: Words and numbers in cells that go on in a second line; the longest names may.
+BROKEN = """(() => {
+    const broken = [];
+    const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node; (node = walk.nextNode());) {
+        const owner = node.parentElement, range = document.createRange();
+        if (!owner.closest('th, td') || !owner.checkVisibility())
+            continue;
+        for (const word of node.data.matchAll(/[^\\s\\-\\/→|?,=]{1,20}/g)) {
+            range.setStart(node, word.index);
+            range.setEnd(node, word.index + word[0].length);
+            const lines = new Set([...range.getClientRects()].map(one => Math.round(one.top)));
+            if (lines.size > 1) broken.push(word[0]);
+        }
+    }
+    return broken;
+})()"""
+
+
+@pytest.mark.parametrize(("width", "media"), [(390, "screen"), (1280, "screen"), (794, "print")])
+def test_no_number_and_no_word_of_a_cell_is_broken(
+    view: Callable[..., Viewed], pages: Mapping[str, Path], width: int, media: Any
+) -> None:
+    for kind in ("report", "alone", "groups"):
+        viewed = view("light", pages[kind])
+        viewed.page.set_viewport_size({"width": width, "height": 1123})
+        viewed.page.emulate_media(media=media)
+        assert viewed.run(BROKEN) == [], kind
+    # It finds them where there are some.
+    viewed.run(
+        """(() => {
+            const cell = [...document.querySelectorAll('td')].find(e => e.checkVisibility());
+            cell.style = 'display: block; width: 2em; white-space: normal; overflow-wrap: anywhere';
+            cell.textContent = '123456789';
+        })()"""
+    )
+    assert viewed.run(BROKEN) != []
+
+
 def test_the_checks_find_what_is_wrong(view: Callable[..., Viewed], report: Path) -> None:
     broken = report.with_name("broken.html")
     text = report.read_text()

@@ -59,8 +59,12 @@ def _counted(comparison: Comparison) -> Iterator[str]:
 
 def shown(comparison: Comparison, *, brief: bool = False) -> tuple[Table, ...]:
     """All tables of one arm, or the common ones of several, below that of the limits."""
-    asked = Table.of(limit_words.rows(comparison.limits), _sources(comparison))
-    return with_rows((asked, *_shown(comparison, brief=brief)))
+    return (*asked(comparison), *_shown(comparison, brief=brief))
+
+
+def asked(comparison: Comparison) -> tuple[Table, ...]:
+    """The table of the limits, if some were asked for."""
+    return with_rows([Table.of(limit_words.rows(comparison.limits), _sources(comparison))])
 
 
 def _sources(comparison: Comparison) -> str:

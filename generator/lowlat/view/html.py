@@ -3,6 +3,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import jinja2
@@ -78,7 +79,7 @@ def _environment() -> jinja2.Environment:
         finalize=_safe,
     )
     environment.filters.update(mark=settings.mark, stands=settings.stands, listed=settings.listed)
-    environment.filters.update(px=_pixels, points=_points, height=_height)
+    environment.filters.update(wrapping=_wrapping, px=_pixels, points=_points, height=_height)
     environment.filters.update(
         devices=text.device_lines, absent=text.absent_lines, more=text.more, names=text.names
     )
@@ -92,6 +93,11 @@ def _safe(value: object) -> Markup:
     if isinstance(value, Markup):
         return value
     return Markup(encode.markup(str(value)))  # noqa: S704  # it is the encoder
+
+
+def _wrapping(text: str) -> Markup:
+    """A name that may go on in a new line after each of its parts."""
+    return Markup(re.sub(r"(?<=[_.])(?=\w)", "<wbr>", encode.markup(text)))  # noqa: S704  # encoded
 
 
 def _pixels(value: float) -> str:

@@ -122,4 +122,4 @@ def facts(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _listed(values: Iterable[str]) -> str:
-    return " | ".join(dict.fromkeys(values))
+    return " | ".join(filter(None, dict.fromkeys(values)))

@@ -76,10 +76,13 @@ def of_comparison(comparison: Comparison, names: Iterable[str]) -> Iterator[Sect
 
 def _figures(comparison: Comparison) -> Section:
     # Without the parts of the noise, which a drawing shows.
+    asked = summary.asked(comparison)
     if comparison.described:
-        return Section("figures", tables=arm_tables.tables(comparison.described, parts=False))
+        own = arm_tables.tables(comparison.described, parts=False)
+        return Section("figures", tables=(*asked, *own))
     if not comparison.several:
-        return Section("figures", tables=tables.figures(comparison.reports[0], parts=False))
+        own = tables.figures(comparison.reports[0], parts=False)
+        return Section("figures", tables=(*asked, *own))
     folds = (
         Fold(f"{comparison.first} and {report.name}", shown)
         for report in comparison.reports
