@@ -97,8 +97,9 @@ WORDS = {
 #: Words of README.md: its trades, tools and systems.
 IN_README = (
     *("trading", "telecom", "NFV", "DPDK", "AF_XDP", "HPC", "MPI", "OpenMP", "PREEMPT_RT"),
-    *("desktop", "games", "benchmarks", "KVM", "oslat", "cyclictest", "rtla", "stress-ng", "Debian"),
-    *("Ubuntu", "Fedora", "RHEL", "GRUB", "systemd-boot", "kexec", "TuneD", "OpenShift", "Slurm", "undo"),
+    *("desktop", "games", "benchmarks", "KVM", "oslat", "cyclictest", "rtla", "stress-ng"),
+    *("Debian", "Ubuntu", "Fedora", "RHEL", "GRUB", "systemd-boot", "kexec", "TuneD"),
+    *("OpenShift", "Slurm", "undo"),
     *("Containers", "Raspberry", "audio", "docker"),
 )
 
