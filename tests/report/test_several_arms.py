@@ -49,13 +49,18 @@ def test_each_arm_against_the_first_with_adjusted_p(bench: ReportBench) -> None:
     assert "p is adjusted for 3 arms" in reports["poll"]["why"]
 
 
-def several(bench: ReportBench, count: int, pairs: int) -> list[dict[str, Any]]:
-    """The reports of this many equal arms with so many pairs."""
+def alike(bench: ReportBench, count: int, pairs: int) -> list[str]:
+    """The arguments of a report on this many equal arms with so many pairs."""
     words = bench.runs("b", *arm("s", (BEFORE * 2)[:pairs]))
     for n in range(count):
         runs = arm(f"x{n}", (AFTER * 2)[:pairs], first=1)
         words += ["--arm", f"x{n}", *bench.runs(f"x{n}-", *runs)]
-    _, out = bench.call(*words, "--json")
+    return words
+
+
+def several(bench: ReportBench, count: int, pairs: int) -> list[dict[str, Any]]:
+    """The reports of such arms."""
+    _, out = bench.call(*alike(bench, count, pairs), "--json")
     return [one["report"] for one in json.loads(out)["arms"]]
 
 
@@ -101,6 +106,9 @@ def test_as_many_pairs_as_arms_take(bench: ReportBench) -> None:
         assert {e["p"] for e in report["endpoints"]} == {None}
         # Each arm has its own interval.
         assert endpoint(report, "noise_ppm")["ci95"][0] > 1.5
+    for gate in ("x0:noise_ppm>=1.5", "x0:noise_ppm>=0.5"):
+        with pytest.raises(Unmet, match="no bound of it: 8 pairs; a test of 7 arms needs 9"):
+            bench.call(*alike(bench, 7, 8), "--require", gate)
     (six, *_) = several(bench, 6, 8)
     assert six["verdict"] == "reduced"
     assert endpoint(six, "noise_ppm")["p"] == pytest.approx(6 * 2 / 256)

@@ -50,7 +50,7 @@ class Gate:
         if endpoint is None:
             return f"{wanted}, but the runs cannot be compared: {report.why}"
         least = endpoint.ratio_at_least
-        if least is None:
+        if least is None or endpoint.p is None:
             claimed = GATED[self.key.text].claimed
             why = "it was not tested" if claimed else "it is never claimed"
             return _unknown(wanted, report, why)
