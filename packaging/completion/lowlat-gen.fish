@@ -115,7 +115,7 @@ function _shtab_lowlat_gen_using
 end
 
 set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
-set -g _shtab_lowlat_gen_opts_with_value --after --against --arm --as --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --mark-fd --memory --metrics --on-gap --openshift --out --ovs-dpdk --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --shared --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --work
+set -g _shtab_lowlat_gen_opts_with_value --after --against --arm --as --boot --boots --campaign --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --mark-fd --memory --metrics --on-gap --openshift --out --ovs-dpdk --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --shared --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --work
 
 complete -c lowlat-gen -e
 complete -c lowlat-gen -f
@@ -256,7 +256,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l load -xka "(_lowl
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l work -xka "(_lowlat_works)" -d 'time kinds of work (usleep, memory, ...), or all'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l throughput -xka "(_lowlat_runs)" -d 'then run stress-ng'"'"'s matrix on all measured CPUs, without load: so many times for 2 s (10), or such as 10x5m'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l causes -l no-causes -d 'join the gaps with the kernel'"'"'s trace, which lengthens them somewhat (default: with the detectors'"'"' own context switches; rehearse: no causes)'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l label -x -d 'name of the run, such as '"'"'stock'"'"''
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l label -x -d 'name of the run, such as '"'"'stock'"'"' (needed without --campaign)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l out -xka "(_lowlat_file)" -d 'file for the result (default: in the state folder)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l cpus -x -d 'CPUs to measure (default: the isolated ones)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l duration -x -d 'how long to measure (10s)'
@@ -272,6 +272,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l work-mixed -d 'ti
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l wakeup -xka "(_lowlat_wakeup)" -d 'then measure wake-up latency on a schedule, beside cyclictest (1ms; the default in a boot of a profile that is judged by it)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l seed -x -d 'random seed of the loads'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l events -xka "(_lowlat_file)" -d 'write every gap as cpu,begin,end'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l campaign -xka "(_lowlat_file)" -d 'measure the next boot of this campaign, which names the run and keeps it beside the file'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l json -d 'print the stable JSON form: where the runs were written'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_file)" -d 'the program of --on-gap, after --'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a report -d 'compare runs: how much noise went away'

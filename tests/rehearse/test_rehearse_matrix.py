@@ -105,6 +105,16 @@ def test_rounds_in_an_order_that_the_seed_tells_are_tested(bench: RehearsalBench
     assert booted == [f"6.12.1/{name}" for one in rounds for name in one]
     assert re.search(r"(?m)^Inter.*: lowlat reduced \(.*\), control no measurable change\.$", out)
     assert len(re.findall(r"(?m)^(?:lowlat|control) +8 / 8 ", out)) == 2
+    # The campaign was written down first, and each run has its place in it.
+    campaign = json.loads((bench.out / "6.12.1/campaign.json").read_text())
+    assert campaign["order"] == [name for one in rounds for name in one]
+    assert (campaign["pairs"], campaign["endpoint"]) == (8, "interrupts_per_s")
+    assert "nohz_full=2-3" in campaign["hosts"]["rehearsal"]["lowlat"]
+    places = {}
+    for path in bench.out.glob("6.12.1/*-*/*-[0-9].json"):
+        run = json.loads(path.read_text())
+        places[run["campaign"]["number"]] = run["label"]
+    assert [places[n + 1] for n in range(24)] == campaign["order"]
 
 
 def test_what_each_setting_buys_is_shown_against_the_whole_profile(bench: RehearsalBench) -> None:

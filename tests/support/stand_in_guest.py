@@ -25,7 +25,7 @@ from typing import NoReturn, Optional
 
 import lowlat
 from lowlat.base import process
-from lowlat.base.typed_json import read_value, write_value
+from lowlat.base.typed_json import encode, read_value, write_value
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Kernel, Machine
@@ -171,6 +171,7 @@ def _measure(folder: Path, line: str) -> None:
         run["cmdline"] = line
         run["policy"] = asked.policy or "other"
         run["started"] = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%S.%fZ}"
+        run["campaign"], run["host"] = encode(asked.campaign), {"name": "rehearsal"}
         run["argv"] = asked.argv("harness")
         (folder / str(asked.out)).write_text(json.dumps(run))
     row = {"name": "a", "where": "boot", "planned": "1", "effective": "1", "by": None}

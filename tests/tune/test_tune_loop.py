@@ -204,6 +204,15 @@ def test_many_boots_alternate_by_themselves_and_leave_the_default(machine: LoopM
     machine.begin("--boots", 2, "--reboot")
     order = machine.state()["order"]
     assert sorted(order) == ["stock", "stock", "tuned", "tuned"]
+    # It is written down before the first boot, with the lines that the boots will have.
+    base = f"var/lib/lowlat/runs/tune-{machine.state()['started']}"
+    campaign = json.loads(machine.host.read(f"{base}-campaign.json"))
+    assert (campaign["order"], campaign["pairs"], campaign["stop"]) == (order, 2, "at-end")
+    assert (campaign["endpoint"], campaign["kexec"]) == ("noise_ppm", False)
+    (lines,) = campaign["hosts"].values()
+    trial = linux_lines(machine.host.config)[f"{machine.state()['entry']}-trial"]
+    assert set(lines["tuned"].split()) <= set(trial) and "lowlat.plan=" in lines["tuned"]
+    assert "lowlat.plan=" not in lines["stock"]
     booted = []
     for _ in order:
         stock_is_default(machine)
@@ -214,6 +223,9 @@ def test_many_boots_alternate_by_themselves_and_leave_the_default(machine: LoopM
     state = machine.state()
     assert state["outcome"] == "compared"
     assert [leg["boot_id"] for leg in state["legs"]] == [f"boot-{n}" for n in (1, 2, 3, 4)]
+    runs = [json.loads(machine.host.read(leg["run"].lstrip("/"))) for leg in state["legs"]]
+    places = [{"digest": state["campaign"], "number": number} for number in (1, 2, 3, 4)]
+    assert [run["campaign"] for run in runs] == places
     report = json.loads(machine.host.read(state["report"].lstrip("/")))
     assert report["boots"] == {"before": 2, "after": 2}
     stock_is_default(machine)

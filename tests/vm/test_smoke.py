@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from lowlat.model.campaign import Place
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Cpus, Kernel, Machine
 from lowlat.model.plan import Plan
@@ -39,7 +40,7 @@ def test_planned_parameters_are_in_effect(tmp_path: Path) -> None:
     arm = PlannedArm("lowlat", plan.boot_line, plan=plan)
     log = tmp_path / "out" / kernel.release / "lowlat-1" / vm.LOG
     booted = emulator.repeated(
-        lambda stop: stage.boot(arm, 1, plan, stop),
+        lambda stop: stage.boot(arm, 1, plan, Place("smoke", 1), stop),
         lambda: emulator.RunningBoot(log, _LIMIT_S, f"path={log.parent}/"),
         kernel.release,
     )

@@ -13,6 +13,7 @@ from typing import Optional
 from lowlat.base.arguments import command, flag, option, seconds
 from lowlat.base.process import find
 from lowlat.measure.tools.known import KNOWN
+from lowlat.model.campaign import Place
 from lowlat.model.endpoint import WAKEUP
 from lowlat.model.policy import parse_policies, word
 
@@ -69,7 +70,7 @@ class MeasureChoice:
 class MeasureOptions(MeasureChoice):
     """The options of one measurement."""
 
-    label: str = option("NAME", "name of the run, such as 'stock'", required=True)
+    label: str = option("NAME", "name of the run, such as 'stock' (needed without --campaign)")
     out: Optional[Path] = option("FILE", "file for the result (default: in the state folder)")
     cpus: Optional[str] = option("LIST", "CPUs to measure (default: the isolated ones)")
     duration: str = option("TIME", "how long to measure (%(default)s)", "10s")
@@ -103,6 +104,7 @@ class MeasureOptions(MeasureChoice):
     events: Optional[str] = option("FILE", "write every gap as cpu,begin,end")
     command: tuple[str, ...] = command("the program of --on-gap, after --")
     emulated: bool = False
+    campaign: Optional[Place] = None
     host: Mapping[str, object] = field(default_factory=dict)
 
     def argv(self, harness: str, capture: Optional[Path] = None) -> list[str]:

@@ -17,6 +17,7 @@ from lowlat.base import files, process, trust
 from lowlat.base.errors import LowlatError, Refused, Unmet
 from lowlat.base.process import Finished, find, last_line
 from lowlat.base.terminal import Progress, say
+from lowlat.base.typed_json import encode
 from lowlat.host.cpu_idle import busy_shares, idle_ticks
 from lowlat.host.root import Root
 from lowlat.measure.child import execute, find_harness, private_folder
@@ -130,6 +131,8 @@ def measure(
         document["host"] = {**options.host, "busy": busy}
         if on_gap:
             document["on_gap"] = on_gap.to_json()
+        if options.campaign:
+            document["campaign"] = encode(options.campaign)
         if folder is not None:
             gaps = gaps_file(folder) if options.events is None else Path(options.events)
             ended = _explain(document, folder, gaps, remedies)

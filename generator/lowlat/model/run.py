@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Optional
 
 from lowlat.base.typed_json import Mistyped, Positive, decode_fields
+from lowlat.model.campaign import Place
 from lowlat.model.cmdline import without_virtme
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.endpoint import NOISE
@@ -307,6 +308,8 @@ class Run:
     series: Optional[Steps] = None
     attribution: Attribution = Attribution()
     together: tuple[Together, ...] = ()
+    #: None for a run of no campaign.
+    campaign: Optional[Place] = None
     path: Path = Path()
     #: The file of another tool that takes a run's place.
     imported: Optional[ToolFile] = None

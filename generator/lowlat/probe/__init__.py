@@ -21,7 +21,12 @@ from lowlat.probe import (
 
 def host_facts(root: Root) -> dict[str, object]:
     """The host's facts that a run records. Raises the same errors as probe()."""
-    return facts(probe(root), root.read("/proc/sys/kernel/hostname"))
+    return facts(probe(root), host_name(root) or None)
+
+
+def host_name(root: Root) -> str:
+    """The host's name, "" if it cannot be read."""
+    return root.read("/proc/sys/kernel/hostname") or ""
 
 
 def facts(machine: Machine, name: Optional[str]) -> dict[str, object]:

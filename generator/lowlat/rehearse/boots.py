@@ -19,6 +19,7 @@ from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
 from lowlat.measure.options import MeasureOptions
 from lowlat.measure.run_file import read_run
+from lowlat.model.campaign import Place
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.model.run import Run
@@ -129,8 +130,11 @@ class KernelBoots:
         except (OSError, ValueError, TypeError) as error:
             raise Refused(f"{path} is damaged", hint="begin another rehearsal") from error
 
-    def boot(self, arm: PlannedArm, number: int, plan: Plan, stop: threading.Event) -> Booted:
-        """Boot once, let the guest do its work, and check its results. ``plan`` splits the CPUs.
+    def boot(
+        self, arm: PlannedArm, number: int, plan: Plan, place: Place, stop: threading.Event
+    ) -> Booted:
+        """Boot once, let the guest do its work, and check its results. ``plan`` splits the CPUs,
+        ``place`` is that of the boot in its campaign.
 
         Raises LowlatError if the boot failed.
         """
@@ -142,10 +146,10 @@ class KernelBoots:
                 if arm.plan:
                     files.write(files.render(arm.plan, Root()), str(share / exchange.PLAN_FILES))
                 seconds = sum(one.seconds() for one in measured.set_ups())
-                measured = replace(measured, out=Path(f"{folder.name}.json"))
+                measured = replace(measured, out=Path(f"{folder.name}.json"), campaign=place)
                 task = GuestTask(arm, plan.isolated, find_harness(), measured)
                 write_value(share / exchange.TASK, task)
-                vm.run(self._boot(share, "guest_measure", self._line(arm), seconds), stop)
+                vm.run(self._boot(share, "guest_measure", self.line(arm), seconds), stop)
         except LowlatError:
             # The guest may have finished its work: a boot that failed at its end must not count.
             (folder / exchange.FACTS).unlink(missing_ok=True)
@@ -162,7 +166,7 @@ class KernelBoots:
         """The results in a boot's folder. Raises LowlatError if they are missing or damaged."""
         folder = self._folder(arm, number)
         facts, runs = exchange.read_facts(folder), self._runs(folder)
-        booted = Booted(arm, number, self._line(arm), folder, facts, runs)
+        booted = Booted(arm, number, self.line(arm), folder, facts, runs)
         if booted.facts.refused:
             raise LowlatError(f"{booted.name}: {booted.facts.refused}", hint=f"see {folder}")
         _ = booted.measured, booted.verified  # raises if one cannot be read
@@ -184,7 +188,8 @@ class KernelBoots:
         limit = _BOOT_S[self.kvm] + _PACE[self.kvm] * measure
         return vm.GuestBoot(self.kernel, line, self.shape, self.kvm, folder, command, limit)
 
-    def _line(self, arm: PlannedArm) -> str:
+    def line(self, arm: PlannedArm) -> str:
+        """The words that a boot of this arm adds to the command line."""
         words = arm.line.split()
         clock = () if self.kvm else (w for w in clock_words(self.machine) if w not in words)
         return " ".join((*clock, *words))

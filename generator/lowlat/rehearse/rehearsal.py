@@ -19,7 +19,7 @@ from lowlat.plan import profile
 from lowlat.plan.planner import make_plan
 from lowlat.probe import probe
 from lowlat.rehearse import arm as arms
-from lowlat.rehearse import enclosure, packages, qemu, store, vm
+from lowlat.rehearse import campaign, enclosure, packages, qemu, store, vm
 from lowlat.rehearse import kernel as kernels
 from lowlat.rehearse.arm import PlannedArm
 from lowlat.rehearse.boots import Booted, KernelBoots
@@ -153,10 +153,11 @@ def _boot(
     planned = [(stage, stage.arms()) for stage in stages]
     order = _order(planned, boots, seed)
     booted = [stage.kept(arm, number) for stage, _, arm, number in order]
+    places = campaign.places([(stage, arm) for stage, _, arm, _ in order], boots)
 
     def play(at: int, stop: threading.Event) -> None:
         stage, plan, arm, number = order[at]
-        booted[at] = stage.boot(arm, number, plan, stop)
+        booted[at] = stage.boot(arm, number, plan, places[at], stop)
 
     todo = {
         f"{arm.name} {number} on {stage.kernel.release}": partial(play, at)

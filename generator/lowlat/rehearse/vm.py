@@ -21,6 +21,9 @@ from lowlat.rehearse import enclosure, qemu
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.vm_size import VmSize
 
+#: The name of every guest.
+HOST = "rehearsal"
+
 #: Folders that a guest may change for itself; the host's files in them do not change.
 _OVERLAID = ("/etc", "/lib", "/usr", "/var", "/tmp")  # noqa: S108
 
@@ -101,7 +104,7 @@ def argv(boot: GuestBoot) -> list[str]:
         "--disable-monitor",
         "--show-boot-console",
         "--verbose",
-        "--name=rehearsal",
+        f"--name={HOST}",
         "--user=root",
         f"--cpus={boot.shape.smp}",
         f"--memory={boot.shape.memory}",

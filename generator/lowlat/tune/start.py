@@ -8,18 +8,20 @@ from typing import Optional
 
 from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused
-from lowlat.boot import apply, promote, status
+from lowlat.boot import apply, entry_line, promote, status
 from lowlat.boot.apply import Proposal
 from lowlat.boot.loaders.interface import Loader
 from lowlat.host.root import Root
 from lowlat.measure import runner
 from lowlat.measure.options import MeasureChoice, wakeups
+from lowlat.model.campaign import Campaign
 from lowlat.model.plan import Plan
 from lowlat.plan import profile
+from lowlat.probe import host_name
 from lowlat.tune import steps
 from lowlat.tune.loop import Loop, boot_id, check_default
 from lowlat.tune.schedule import order
-from lowlat.tune.state import MARGIN, STOCK, LoopState, Phase, read, write
+from lowlat.tune.state import MARGIN, STOCK, TUNED, LoopState, Phase, read, write
 
 
 @dataclass(frozen=True)
@@ -115,11 +117,28 @@ def _first(root: Root, plan: Plan, default: str, options: TuneOptions) -> LoopSt
     )
 
 
+def campaign(root: Root, plan: Plan, loader: Loader, state: LoopState) -> Campaign:
+    """The loop as it is written down before its first boot."""
+    stock = check_default(loader.describe(), state.kernel).words
+    lines = {STOCK: stock, TUNED: entry_line.tuned(stock, plan, entry_line.trial_words(root))}
+    return Campaign(
+        written=Campaign.now(),
+        endpoint=profile.load(plan.profile, root).judged_by,
+        order=state.order,
+        pairs=len(state.order) // 2,
+        hosts={host_name(root): {arm: " ".join(words) for arm, words in lines.items()}},
+        kexec=state.kexec,
+    )
+
+
 def start(
     root: Root, proposal: Proposal, loader: Loader, state: LoopState, accept_pending: bool
 ) -> Loop:
-    """Measure this boot if it counts, then apply. The loop exists only once the entries do: an
-    earlier failure leaves at most a run."""
+    """Write the campaign down, measure this boot if it counts, then apply. The loop exists only
+    once the entries do: an earlier failure leaves at most the campaign and a run."""
+    written = campaign(root, proposal.plan, loader, state)
+    steps.keep(root, state.path("campaign.json"), written.text())
+    state = replace(state, campaign=written.digest)
     if state.boots is None:
         state = replace(state, legs=(steps.measure(root, state, STOCK, state.boot_id),))
     boot = apply.apply(proposal, loader, root, accept_pending)

@@ -73,7 +73,7 @@ class LoopState:
     ``policy``, the detectors' scheduling policies, comma-separated, of which the first decides, and
     ``load`` to ``causes``, like ``wakeup`` options of measure, null for its defaults.
     ``throughput_margin`` is the tolerated loss of throughput in percent; ``kexec`` whether boots
-    bypass the boot loader.
+    bypass the boot loader. ``campaign`` is the digest of the campaign that was written down first.
     """
 
     started: str
@@ -99,6 +99,7 @@ class LoopState:
     wakeup: Optional[str] = None
     throughput_margin: int = MARGIN
     kexec: bool = False
+    campaign: str = ""
 
     @property
     def policies(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from lowlat.host.root import Root
 from lowlat.measure import runner
 from lowlat.measure.options import MeasureOptions
 from lowlat.measure.run_file import read_run
+from lowlat.model.campaign import Place
 from lowlat.model.plan import Plan
 from lowlat.model.policy import word
 from lowlat.model.run import Run
@@ -56,11 +57,11 @@ def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> MeasuredBoo
     """Measure this boot. Raises Refused or LowlatError if there is no run, Unmet if the run is kept
     but does not count."""
     name = f"{len(state.legs) + 1:02d}-{arm}"
-    Disk(root).make_folders(f"{RUNS}/run")
     check_folder(root)
     host = {**host_facts(root), **store.facts(root)}
     out = Path(root.host(state.path(f"{name}.json")))
-    wanted = replace(options(state), label=arm, out=out, host=host)
+    place = Place(state.campaign, len(state.legs) + 1)
+    wanted = replace(options(state), label=arm, out=out, host=host, campaign=place)
     path, *further = [_run(one) for one in wanted.set_ups()]
     boot = MeasuredBoot(arm, boot_id, path, further=tuple(further))
     if arm == STOCK:
@@ -85,7 +86,7 @@ def _verify(root: Root, state: LoopState, path: str) -> tuple[str, ...]:
     if plan is None or plan.id != state.plan:
         raise Refused(f"{store.PLAN} is not the plan of this boot", hint="apply again")
     rows = verify(plan, root, counters.read(root, state.isolated, _COUNT_S))
-    _keep(root, path, json.dumps(to_json(rows), indent=2) + "\n")
+    keep(root, path, json.dumps(to_json(rows), indent=2) + "\n")
     return tuple(row.name for row in rows if row.state.bad)
 
 
@@ -99,8 +100,8 @@ def compare(root: Root, state: LoopState) -> tuple[Report, str]:
     arms = Arm(STOCK, before), Arm(TUNED, after, in_effect.of_boots(boots))
     comparisons = dict(comparison.set_ups(*arms))
     if len(comparisons) > 1 and not any(run.emulated for arm in arms for run in arm.runs):
-        _keep(root, state.path("article.md"), article.ticket(arms))
-    _keep(root, state.path("report.html"), _page(comparisons, store.applied(root)))
+        keep(root, state.path("article.md"), article.ticket(arms))
+    keep(root, state.path("report.html"), _page(comparisons, store.applied(root)))
     first, *further = (one for one in comparisons.values() if not one.several)
     for one in further:
         _keep_report(root, state, one, f"report-{word(one.arms[0].runs[0].policy)}")
@@ -118,8 +119,8 @@ def _page(comparisons: Mapping[str, Comparison], plan: Optional[Plan]) -> str:
 
 def _keep_report(root: Root, state: LoopState, compared: Comparison, name: str) -> str:
     path = state.path(f"{name}.json")
-    _keep(root, path, as_json.render(compared))
-    _keep(root, state.path(f"{name}.md"), as_markdown.render(compared))
+    keep(root, path, as_json.render(compared))
+    keep(root, state.path(f"{name}.md"), as_markdown.render(compared))
     return path
 
 
@@ -128,7 +129,9 @@ def _runs(root: Root, legs: Sequence[MeasuredBoot]) -> tuple[Run, ...]:
     return tuple(read_run(Path(root.host(path))) for path in paths)
 
 
-def _keep(root: Root, path: str, text: str) -> None:
+def keep(root: Root, path: str, text: str) -> None:
+    """Store one of the loop's files, whole or not at all."""
+    Disk(root).make_folders(path)
     Disk(root).put(path, FileSnapshot(text.encode()))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base.arguments import flag, program
+from lowlat.base.arguments import flag, option, program
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import filled, say
 from lowlat.base.typed_json import decode_fields
@@ -29,6 +29,11 @@ from lowlat.verbs.options import show
 @dataclass(frozen=True)
 class MeasureArguments:
     wanted: MeasureOptions = MeasureOptions()
+    follow: Optional[Path] = option(
+        "FILE",
+        "measure the next boot of this campaign, which names the run and keeps it beside the file",
+        named="--campaign",
+    )
     json: bool = flag("print the stable JSON form: where the runs were written")
 
 
@@ -42,9 +47,10 @@ def main(args: MeasureArguments, host: Optional[Mapping[str, object]] = None) ->
     """
     complaints, runs = [], []
     host = _host() if host is None else host
-    interval = wakeups(args.wanted.wakeup, host.get("judged_by"))
-    command = program(args.wanted.command)
-    wanted = replace(args.wanted, host=host, wakeup=interval, command=command)
+    wanted = _placed(args, host)
+    interval = wakeups(wanted.wakeup, host.get("judged_by"))
+    command = program(wanted.command)
+    wanted = replace(wanted, host=host, wakeup=interval, command=command)
     if wanted.load_cpus == "siblings":
         wanted = replace(wanted, load_cpus=_siblings(wanted.cpus or "", host))
     set_ups = tuple(wanted.set_ups())
@@ -72,6 +78,23 @@ def main(args: MeasureArguments, host: Optional[Mapping[str, object]] = None) ->
     if complaints:
         raise Unmet("; ".join(complaints))
     return 0
+
+
+def _placed(args: MeasureArguments, host: Mapping[str, object]) -> MeasureOptions:
+    """The options, as the next boot of the campaign has them if there is one. Raises Refused if
+    nothing names the run, or this is not that boot."""
+    if args.follow is None:
+        if args.wanted.label is None:
+            raise Refused("the following arguments are required: --label")
+        return args.wanted
+    # Imported late: most runs are of no campaign.
+    from lowlat.host.root import Root
+    from lowlat.verbs.measure_campaign import placed
+
+    options, words = placed(args.follow, args.wanted, str(host.get("name") or ""), Root())
+    if not args.json:
+        say("\n".join(filled(words)))
+    return options
 
 
 def _siblings(cpus: str, host: Mapping[str, object]) -> str:
