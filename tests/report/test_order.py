@@ -92,7 +92,7 @@ def test_the_order_is_that_of_the_times_not_of_the_files(bench: ReportBench) -> 
 
 
 def test_boots_that_start_together_have_no_order_within_their_pairs(bench: ReportBench) -> None:
-    together = bench.json(arm("s", BEFORE), arm("t", AFTER))
+    together = bench.json(arm("s", BEFORE, emulated=True), arm("t", AFTER, emulated=True))
     assert together["why"] == "p = 0.0078, 8 pairs, order not known"
     assert together["order"] == "not known"
 
@@ -103,7 +103,7 @@ def unread(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_nothing_is_claimed_without_an_order(bench: ReportBench) -> None:
     for sides in (
-        (arm("s", BEFORE, step=0), arm("t", AFTER, step=0)),
+        (arm("s", BEFORE, step=0, emulated=True), arm("t", AFTER, step=0, emulated=True)),
         (arm("s", BEFORE), unread(arm("t", AFTER))),
     ):
         result = bench.json(sides[0], sides[1])

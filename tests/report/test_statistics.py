@@ -168,9 +168,9 @@ def test_runs_of_a_boot_are_no_boots(bench: ReportBench) -> None:
     """Sixteen runs in two boots an arm prove nothing; with eight boots, only the number of boots
     counts."""
     crowd = [
-        {**run, "boot_id": f"{run['label'][0]}{n % 2}"}
-        for values, name in ((BEFORE, "s"), (AFTER, "t"))
-        for n, run in enumerate(arm(name, values, step=1))
+        {**run, "boot_id": f"{name}{n // 4}"}
+        for values, name, first in ((BEFORE, "s", 0), (AFTER, "t", 8))
+        for n, run in enumerate(arm(name, values, first=first, step=1))
     ]
     result = bench.json(crowd[:8], crowd[8:])
     assert (result["verdict"], result["boots"]) == ("descriptive-only", {"before": 2, "after": 2})

@@ -375,6 +375,7 @@ def two_kernels() -> dict[str, str]:
         **machine(),
         f"boot/config-{OLDER}": CONFIG,
         "proc/sys/kernel/random/boot_id": "boot-0\n",
+        "proc/sys/kernel/hostname": "node\n",
         **{f"boot/{name}": "image\n" for name in names},
     }
 

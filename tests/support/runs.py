@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +20,17 @@ OSLAT_TEXT = (DATA / "oslat-2.4.txt").read_text().replace("Core:\t 0 1", "Core:\
 STRESS = (DATA / "stress-ng-0.15.06.yaml").read_text()
 
 
+#: Tells runs and their CPUs apart.
+_MADE = itertools.count()
+
+
 def cpu_run(number: int, entries: float, noise: float = 100.0, **changes: Any) -> dict[str, Any]:
-    """One CPU of a run: 120 s in which most interrupts were timer interrupts."""
+    """One CPU of a run: 120 s in which most interrupts were timer interrupts. No two lost exactly
+    the same time."""
     cpu = {
         "cpu": number,
         "runtime_ns": 120_000_000_000,
-        "noise_ns": noise * 120_000,
+        "noise_ns": noise and noise * 120_000 + next(_MADE) / 1e3,
         "noise_ppm": noise,
         "dead_ns": 0,
         "events": 100,
@@ -43,14 +50,15 @@ def cpu_run(number: int, entries: float, noise: float = 100.0, **changes: Any) -
 
 
 def document(label: str, entries: float, noise: float = 100.0, **changes: Any) -> dict[str, Any]:
-    """A run of CPUs 2 and 3, each with the same figures."""
+    """A run of CPUs 2 and 3, each with the same figures, later than the one made before."""
+    began = datetime(2026, 11, 21) + next(_MADE) * timedelta(minutes=10)
     run = {
         "schema": "lowlat.run/1",
         "label": label,
-        "started": "2026-11-21T02:00:00Z",
+        "started": f"{began:%Y-%m-%dT%H:%M:%SZ}",
         "boot_id": f"boot-{label}",
         "kernel": "6.12.9-amd64",
-        "cmdline": f"quiet {label}",
+        "cmdline": f"quiet {label.rstrip('.0123456789')}",
         "duration_s": 120,
         "threshold_ns": 100,
         "policy": "other",
@@ -73,6 +81,7 @@ def document(label: str, entries: float, noise: float = 100.0, **changes: Any) -
         "oslat": {"version": "2.40", "command": ["oslat"], "output": OSLAT_TEXT},
         "work": [],
         "harness": "0.1.0",
+        "host": {"name": "node"},
         "added_later": {"is": "ignored"},
     }
     return {**run, **changes}
@@ -124,7 +133,9 @@ class ReportBench:
         return str(path)
 
     def runs(self, arm: str, *documents: dict[str, Any]) -> list[str]:
-        return [self.write(f"{arm}{n}.json", run) for n, run in enumerate(documents)]
+        """Write runs; those that name no host are of "node"."""
+        named = ({**run, "host": {"name": "node", **run.get("host", {})}} for run in documents)
+        return [self.write(f"{arm}{n}.json", run) for n, run in enumerate(named)]
 
     def call(self, *words: str) -> tuple[int, str]:
         try:

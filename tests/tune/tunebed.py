@@ -34,8 +34,11 @@ arm=stock
 grep -q lowlat.plan= "$TREE/proc/cmdline" && arm=tuned
 policy=other
 for word; do case $word in --policy=*) policy=${word#--policy=} ;; esac; done
-sed "s/BOOT/$(cat "$TREE/proc/sys/kernel/random/boot_id")/; s/POLICY/$policy/" \
-    "$TREE/recorded/$arm.json"
+boot=$(cat "$TREE/proc/sys/kernel/random/boot_id")
+number=$(cat "$TREE/recorded/argv" 2>/dev/null | wc -l)
+started=$(date -u -d "2100-01-01 +$number hours" +%FT%TZ)
+sed "s/BOOT/$boot/; s/POLICY/$policy/; s/STARTED/$started/; s/123456789.5/123456$number/
+    s|LINE|$(cat "$TREE/proc/cmdline")|" "$TREE/recorded/$arm.json"
 echo "$@" >>"$TREE/recorded/argv"
 [ ! -e "$TREE/recorded/$arm.sh" ] || . "$TREE/recorded/$arm.sh"
 """
@@ -90,13 +93,15 @@ class LoopMachine:
         document = {
             **json.loads(RECORDED.read_text()),
             "boot_id": "BOOT",
-            "cmdline": arm,
+            "started": "STARTED",
+            "cmdline": "LINE",
             "policy": "POLICY",
             **changes,
         }
         first = document["cpus"][0]
         rows = {"LOC": entries, "total": entries}
         figures = {"noise_ppm": noise, "interrupts_per_s": rows, "wakeup": wakeup}
+        figures["noise_ns"] = 123456789.5  # stands for another one in every run
         document["cpus"] = [{**first, **figures, "cpu": cpu} for cpu in (1, 2, 3)]
         self.host.write(f"recorded/{arm}.json", json.dumps(document))
 

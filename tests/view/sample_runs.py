@@ -218,10 +218,10 @@ def run(label: str, number: int, sources: Sequence[Source], **options: Any) -> d
         ],
         "oslat": None,
         "work": [],
-        "host": dict(HOST),
         "attribution": {"observer": "trace", "notes": []},
     }
-    return {**document, **options.get("changes", {})}
+    changes = options.get("changes", {})
+    return {**document, **changes, "host": {"name": "node", **changes.get("host", HOST)}}
 
 
 def _stress(rate: float) -> str:

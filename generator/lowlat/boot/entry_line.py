@@ -177,6 +177,12 @@ def of_kernel(running: str) -> list[str]:
     return [word for word in cmdline.parse(running) if cmdline.name_of(word) not in added]
 
 
+def settings(running: str) -> list[str]:
+    """The words of a running line, without those that the loader adds or a trial."""
+    tried = {*TRIAL, _WATCHDOG}
+    return [word for word in of_kernel(running) if word not in tried]
+
+
 def started(words: Iterable[str]) -> str:
     """The line that a kernel gets for these words. Raises Refused if a word holds a variable that
     only the loader can fill in."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads the files of runs, once for all their uses: lowlat's own, and those of other tools."""
+"""Reads the files of runs, once for all their uses: lowlat's own, and those of other tools; and of
+their campaigns."""
 
 import re
 import textwrap
@@ -15,6 +16,8 @@ from lowlat.measure import imported
 from lowlat.measure.tools import files as tool_files
 from lowlat.measure.tools import results
 from lowlat.measure.tools.files import Unknown
+from lowlat.model import campaign
+from lowlat.model.campaign import Campaign
 from lowlat.model.run import SCHEMA, Run
 
 #: What a terminal was told: colours, movements of the cursor, and that it be cleared.
@@ -40,6 +43,12 @@ def read_run(path: Path) -> Run:
     else:
         run = _imported(path, data, document)
     return replace(run, path=path)
+
+
+def read_campaign(path: Path) -> Campaign:
+    """Raises Refused if the file cannot be read or is no campaign."""
+    writer, redo = "'lowlat-gen tune' or 'lowlat-gen rehearse'", "have it written anew"
+    return typed_json.read_document(path, Campaign.from_json, campaign.SCHEMA, writer, redo)
 
 
 def _run(value: dict[str, object]) -> Run:

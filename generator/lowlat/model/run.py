@@ -11,6 +11,7 @@ import json
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Optional
@@ -339,6 +340,14 @@ class Run:
     def ends_s(self) -> tuple[float, ...]:
         """The end of each step; empty if the harness recorded no series."""
         return self.series.ends_s if self.series else ()
+
+    @property
+    def began(self) -> Optional[float]:
+        """Its start in seconds since 1970, None if it is not known."""
+        try:
+            return datetime.fromisoformat(self.started.replace("Z", "+00:00")).timestamp()
+        except ValueError:
+            return None
 
     @cached_property
     def measured(self) -> CpuSet:

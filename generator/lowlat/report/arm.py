@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cached_property
 from heapq import nlargest
 from typing import Optional
@@ -127,11 +126,4 @@ def named(role: str, runs: tuple[Run, ...]) -> str:
 
 
 def _start(run: Run) -> Optional[float]:
-    return _seconds(run.started) if run.pair is None else run.pair
-
-
-def _seconds(text: str) -> Optional[float]:
-    try:
-        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
-    except ValueError:
-        return None
+    return run.began if run.pair is None else run.pair

@@ -16,6 +16,7 @@ from lowlat.model.run import Run
 from lowlat.report import cross_check, figures, pace, siblings
 from lowlat.report.arm import Arm
 from lowlat.report.cross_check import NOTES, tool
+from lowlat.report.misuse import misused
 
 Runs = Sequence[Run]
 
@@ -53,6 +54,8 @@ def refusal(before: Arm, after: Arm) -> Optional[str]:
     if len({tool(run) for run in runs}) > 1:
         each = ", ".join(f"{name}: {told}" for name, told in tools.items())
         return f"the runs are of different tools ({each})"
+    if why := misused(before, after):
+        return why
     if all(run.imported and run.throughput for run in runs):
         return None
     for run in runs:

@@ -5,28 +5,22 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Optional
 
-from lowlat.base import typed_json
 from lowlat.base.errors import Refused
 from lowlat.boot import entry_line
 from lowlat.host.root import BOOT_ID, Root
 from lowlat.measure.options import MeasureOptions
-from lowlat.measure.run_file import read_run
-from lowlat.model.campaign import SCHEMA, Campaign
+from lowlat.measure.run_file import read_campaign, read_run
+from lowlat.model.campaign import Campaign
 from lowlat.model.run import Run
-
-
-def read(path: Path) -> Campaign:
-    """Raises Refused if the file cannot be read or is no campaign."""
-    writer, redo = "'lowlat-gen tune' or 'lowlat-gen rehearse'", "have it written anew"
-    return typed_json.read_document(path, Campaign.from_json, SCHEMA, writer, redo)
 
 
 def placed(path: Path, wanted: MeasureOptions, host: str, root: Root) -> tuple[MeasureOptions, str]:
     """The options for the next boot of the campaign in the file, whose runs lie beside it, and this
     boot in words. Raises Refused if the campaign is complete, or the running boot is not the next
     one: another host, another line, or one that was measured already."""
-    campaign = read(path)
+    campaign = read_campaign(path)
     if host not in campaign.hosts:
         why = f"{path}: this host is {host or 'without a name'}, the campaign is of"
         raise Refused(f"{why} {', '.join(sorted(campaign.hosts))}")
@@ -66,13 +60,17 @@ def _check_boot(
         raise Refused(why, hint=f"boot {arm}, then measure again")
     lines = campaign.hosts[host]
     running = root.read("/proc/cmdline") or ""
-    differs = entry_line.same(running, lines[arm].split())
+    differs = _apart(running, lines[arm])
     if differs is not None:
-        found = [
-            name for name, line in lines.items() if entry_line.same(running, line.split()) is None
-        ]
+        found = [name for name, line in lines.items() if _apart(running, line) is None]
         what = f"a boot of {found[0]}" if found else f"another line, '{differs[:60]}' differs"
         raise Refused(f"the next is {due}; this is {what}", hint=f"boot {arm}, then measure again")
+
+
+def _apart(running: str, line: str) -> Optional[str]:
+    """The first word that differs, None if none does: a trial's own words count for nothing."""
+    own, words = entry_line.settings(running), entry_line.settings(line)
+    return entry_line.same(" ".join(own), words)
 
 
 def _then(campaign: Campaign, number: int) -> str:

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What no honest comparison of lowlat's own runs can contain: runs of other hosts, boots that one
+machine cannot have made, several lines in one arm, copies."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Optional
+
+from lowlat.boot import entry_line
+from lowlat.model.run import Run
+from lowlat.report.arm import Arm
+
+#: No machine ends one boot, starts the next and measures again in less, in seconds.
+_REBOOT_S = 2.0
+
+#: Runs with less noise than so many of the shortest gaps may be alike by chance.
+_GAPS = 100
+
+
+def misused(before: Arm, after: Arm) -> Optional[str]:
+    """The first reason, or None. Other tools' files name neither host nor boot."""
+    runs = [run for run in (*before.runs, *after.runs) if not run.imported]
+    found = chain(_hosts(runs), _lines((before, after)), _times(runs), _copies(runs))
+    return next(found, None)
+
+
+def _hosts(runs: Sequence[Run]) -> Iterator[str]:
+    nameless = [run.path.name for run in runs if not run.host.name]
+    if nameless:
+        yield (
+            f"{nameless[0]} does not name its host, so that the runs may be of several "
+            "('lowlat-gen measure' records the name)"
+        )
+    names = {run.host.name: run.path.name for run in runs}
+    if len(names) > 1:
+        told = " and ".join(f"{name} ({path})" for name, path in sorted(names.items())[:3])
+        yield (
+            f"the runs are of {len(names)} hosts, {told}; 'lowlat-gen fleet report' compares many"
+        )
+
+
+def _lines(arms: Sequence[Arm]) -> Iterator[str]:
+    for arm in arms:
+        lines = {tuple(entry_line.settings(run.cmdline)) for run in arm.runs if run.cmdline}
+        if len(lines) > 1:
+            one, other, *_ = sorted(lines)
+            apart = " ".join(word for word in (*one, *other) if (word in one) != (word in other))
+            what = f"'{apart[:80]}' differs" if apart else "their words come in another order"
+            yield f"the boots of {arm.name} have {len(lines)} command lines: {what}"
+
+
+def _times(runs: Sequence[Run]) -> Iterator[str]:
+    """Guests are emulated side by side, under one name."""
+    timed = sorted(
+        ((run.began, run) for run in runs if run.began is not None and not run.emulated),
+        key=lambda each: each[0],
+    )
+    for (began, one), (later, other) in zip(timed, timed[1:]):
+        left = later - began - one.duration_s
+        if one.boot_id != other.boot_id and left < _REBOOT_S:
+            names = f"{one.path.name} and {other.path.name}"
+            how = "overlap in time" if left < 0 else f"are {left:.1f} s apart"
+            yield f"{names} {how}, and are of two boots: one machine cannot do that"
+
+
+def _copies(runs: Sequence[Run]) -> Iterator[str]:
+    seen: dict[object, Run] = {}
+    for run in runs:
+        if sum(cpu.noise_ns or 0.0 for cpu in run.cpus) < _GAPS * run.threshold_ns:
+            continue
+        first = seen.setdefault(_events(run), run)
+        if first.boot_id != run.boot_id:
+            names = f"{first.path.name} and {run.path.name}"
+            yield f"{names} have the same events in two boots: one is a copy"
+
+
+def _events(run: Run) -> object:
+    """All that was seen of single gaps."""
+    return tuple(
+        (cpu.cpu, cpu.noise_ns, cpu.max_ns, cpu.events, cpu.histogram.rows) for cpu in run.cpus
+    )
