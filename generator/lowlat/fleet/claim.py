@@ -10,6 +10,7 @@ from lowlat.model.run import Run
 from lowlat.report import pairing, verdict
 from lowlat.report.arm import Arm, named
 from lowlat.report.build import Report
+from lowlat.report.campaign import WrittenDown
 from lowlat.report.comparison import compare
 from lowlat.report.pair import Pair
 from lowlat.report.pairing import Pairing
@@ -70,18 +71,19 @@ def fleet_report(before: Sequence[Run], after: Sequence[Run]) -> FleetReport:
     """Compare the runs host by host and over all hosts. Raises Refused if a run does not name its
     host, or no host has runs of both sides."""
     sides = [_by_host(runs) for runs in (before, after)]
+    written = WrittenDown.of([*before, *after])
     hosts = []
     for name in sorted(sides[0].keys() & sides[1].keys()):
         own = [tuple(side[name]) for side in sides]
         roles = named("before", own[0]), named("after", own[1])
         roles = roles if roles[0] != roles[1] else ("before", "after")
         arms = Arm(roles[0], own[0]), Arm(roles[1], own[1])
-        hosts.append(Host(name, arms, compare(*arms).reports[0]))
+        hosts.append(Host(name, arms, written.beside(compare(*arms).reports[0], arms)))
     if not hosts:
         raise Refused("no host has runs before and after", hint="give both with --against AFTER")
-    return FleetReport(
-        _claim(hosts), tuple(hosts), tuple(sorted(sides[0].keys() ^ sides[1].keys()))
-    )
+    both = Arm("before", tuple(before)), Arm("after", tuple(after))
+    claim = written.beside(_claim(hosts), both)
+    return FleetReport(claim, tuple(hosts), tuple(sorted(sides[0].keys() ^ sides[1].keys())))
 
 
 def _by_host(runs: Sequence[Run]) -> dict[str, list[Run]]:

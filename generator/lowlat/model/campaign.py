@@ -63,8 +63,9 @@ class Campaign:
             raise Mistyped("hosts, each with a line of every arm, are expected", ".hosts")
         if campaign.stop not in (AT_END, WHEN_CLEAR):
             raise Mistyped(f"{AT_END} or {WHEN_CLEAR} is expected", ".stop")
-        if campaign.stop == WHEN_CLEAR and size > 2:
-            raise Mistyped(f"{AT_END} is expected: {WHEN_CLEAR} is for two arms", ".stop")
+        if campaign.stop == WHEN_CLEAR and (size > 2 or len(campaign.hosts) > 1):
+            why = f"{AT_END} is expected: {WHEN_CLEAR} is for two arms on one host"
+            raise Mistyped(why, ".stop")
         return campaign
 
     def to_json(self) -> dict[str, object]:
@@ -89,3 +90,20 @@ class Campaign:
     def boot(self, number: int) -> str:
         """A boot of the order in words: "boot 3 of 16, tuned"."""
         return f"boot {number} of {len(self.order)}, {self.order[number - 1]}"
+
+
+@dataclass(frozen=True)
+class Registered:
+    """What a report says of its campaign: the digest, whether the boots were by kexec, and what
+    departs from it, one sentence each."""
+
+    digest: str
+    kexec: bool
+    departures: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """What stands beside a verdict, "" if nothing has to be said."""
+        departed = f"the campaign was not followed ({'; '.join(self.departures)})"
+        told = ("kexec boots" if self.kexec else "", departed if self.departures else "")
+        return "; ".join(filter(None, told))

@@ -15,6 +15,7 @@ from lowlat.rehearse.rehearsal import KernelOutcome, Rehearsal
 from lowlat.report import in_effect
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report
+from lowlat.report.campaign import held_against
 from lowlat.report.comparison import set_ups
 from lowlat.verify.finding import Finding, Standing
 from lowlat.view.arm import Group
@@ -55,7 +56,7 @@ def _against(base: str, outcome: KernelOutcome) -> Iterator[Group]:
         arms = islice(cycle((first, *known)), 1, None)
         reports = tuple(_planned(arm, one) for arm, one in zip(arms, comparison.reports))
         name = ", ".join(filter(None, (title, policy)))
-        yield Group(name, replace(comparison, reports=reports), plan)
+        yield Group(name, held_against(replace(comparison, reports=reports)), plan)
 
 
 def _runs(arm: PlannedArm, outcome: KernelOutcome) -> Arm:

@@ -59,6 +59,8 @@ def document(report: Report) -> dict[str, object]:
         "order": report.order,
         "unpaired": {"before": list(report.unpaired[0]), "after": list(report.unpaired[1])},
         "more_pairs": report.more_pairs,
+        "campaign": encode(report.campaign),
+        "e_value": report.e_value,
     }
 
 

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Optional
 
 from lowlat.model import cmdline
+from lowlat.model.campaign import Registered
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.endpoint import NOISE
 from lowlat.model.run import Run
@@ -39,7 +40,8 @@ class Report:
     texts of either arm, with HZ; ``throughput`` is the loss of stress-ng's matrix, if time has a
     meaning; ``sets`` are the CPUs by the plan's names, ``tool`` is the one whose files are compared
     ("" for lowlat's own runs),
-    ``longest_gaps`` those of either arm with known causes."""
+    ``longest_gaps`` those of either arm with known causes. ``campaign`` is what was written down
+    first, ``e_value`` that of a test that ends when it is clear (None: another test)."""
 
     name: str
     first: str
@@ -61,6 +63,8 @@ class Report:
     order: str = pairing.UNKNOWN
     unpaired: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     more_pairs: Optional[tuple[int, int]] = None
+    campaign: Optional[Registered] = None
+    e_value: Optional[float] = None
 
     def get(self, name: str, cpu: Cpu = "all", row: str = "") -> Optional[ComparedFigure]:
         return self._by_key.get(Key(name, cpu, row))
@@ -82,7 +86,7 @@ def build(before: Arm, after: Arm, primary: Key) -> Report:
     """Compare two arms of at least one run; the verdict is about the ``primary`` endpoint."""
     flags = [*comparable.flags(before, after), *in_effect.unknown(after.effect or ())]
     figures: tuple[ComparedFigure, ...] = ()
-    needed = None
+    more = None
     why = comparable.refusal(before, after)
     seconds = (0.0, 0.0)
     lost: Optional[Loss] = None
@@ -115,8 +119,8 @@ def build(before: Arm, after: Arm, primary: Key) -> Report:
         seconds = _seconds(before, pair.cpus), _seconds(after, pair.cpus)
         if concluded.word != REFUSED:
             flags += _within_longest(pair)
-            needed = more_pairs(pair, paired, concluded)
-            flags += [_needed(needed, len(paired.pairs.boots))] if needed else []
+            more = more_pairs(pair, paired, concluded)
+            flags += [needed(more, len(paired.pairs.boots))] if more else []
     return Report(
         name=after.name,
         first=before.name,
@@ -137,7 +141,7 @@ def build(before: Arm, after: Arm, primary: Key) -> Report:
         pairs=len(paired.pairs.boots),
         order=paired.order,
         unpaired=paired.unpaired,
-        more_pairs=needed,
+        more_pairs=more,
     )
 
 
@@ -192,7 +196,7 @@ def _within_longest(pair: Pair) -> Iterable[str]:
         yield f"{' and '.join(names)}: not tested, it lies within the longest gap of so short a run"
 
 
-def _needed(more: tuple[int, int], pairs: int) -> str:
+def needed(more: tuple[int, int], pairs: int) -> str:
     least, most = more
     after = f"{least} to {most}" if least < most else f"{most}"
     return (

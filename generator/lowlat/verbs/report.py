@@ -14,6 +14,7 @@ from lowlat.measure.run_file import read_runs
 from lowlat.model.run import Run
 from lowlat.report import gate, in_effect, levels, limit_words, limits
 from lowlat.report.arm import NAME, Arm, named
+from lowlat.report.campaign import held_against
 from lowlat.report.comparison import compare
 from lowlat.report.pairs_by_name import paired
 from lowlat.report.verdict import REFUSED
@@ -39,7 +40,7 @@ def main(args: ReportArguments) -> int:
         sys.stdout.write(report_output.write_article(args, _arms(args)))
         return 0
     limited = [limits.parse(text) for text in args.limit]
-    comparison = compare(*_arms(args))
+    comparison = held_against(compare(*_arms(args)), args.campaign)
     gate.check_names(gates, comparison.reports)
     comparison = replace(
         comparison,
@@ -61,6 +62,7 @@ def _check_compared(args: ReportArguments) -> None:
     given = {
         "--require": args.require,
         "--verify": args.verify,
+        "--campaign": args.campaign,
         "--pairs-by-name": args.pairs_by_name,
     }
     only = [name for name, value in given.items() if value]

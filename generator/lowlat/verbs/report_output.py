@@ -47,6 +47,9 @@ class ReportArguments:
         "count each file of another tool (oslat, cyclictest, ...) as a boot, and files of the same "
         "name before and after as a pair"
     )
+    campaign: Optional[Path] = option(
+        "FILE", "what was written down before the first boot (default: what lies beside the runs)"
+    )
     verify: Optional[Path] = option("FILE", "output of 'lowlat-gen verify --json' after the change")
     json: bool = flag("print lowlat.report/1", group="form")
     markdown: bool = flag("print Markdown for a ticket", group="form")

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A comparison held against the campaign that was written down before its first boot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Optional
+
+from lowlat.base import bounds, files
+from lowlat.base.errors import Refused
+from lowlat.boot import entry_line
+from lowlat.measure.run_file import read_campaign, read_run
+from lowlat.model.campaign import WHEN_CLEAR, Campaign, Registered
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.run import Run
+from lowlat.report import until_clear
+from lowlat.report.arm import Arm
+from lowlat.report.build import Report
+from lowlat.report.comparison import Comparison
+from lowlat.report.verdict import TESTED
+
+#: A campaign lies beside its runs, or this many folders above.
+_ABOVE = 3
+
+#: More files are counted, not named.
+_NAMED = 4
+
+#: Beside the verdict of runs of no campaign.
+NOT_REGISTERED = "not pre-registered"
+
+
+@dataclass(frozen=True)
+class WrittenDown:
+    """The campaign of some runs, None if they are of none, and its runs that were not given."""
+
+    campaign: Optional[Campaign]
+    left: tuple[Run, ...] = ()
+
+    @classmethod
+    def of(cls, runs: Sequence[Run], named: Optional[Path] = None) -> WrittenDown:
+        """The campaign in the ``named`` file, else the one that the runs name and that lies beside
+        them. Raises Refused if the named file is no campaign."""
+        campaign = read_campaign(named) if named else _beside(runs)
+        return cls(campaign, tuple(_left_out(campaign, runs)) if campaign else ())
+
+    def beside(self, report: Report, arms: tuple[Arm, Arm]) -> Report:
+        """The report of these arms with what the campaign says of them."""
+        if self.campaign is None:
+            return _worded(report, NOT_REGISTERED) if report.verdict in TESTED else report
+        departed = tuple(departures(self.campaign, arms, self.left))
+        found = Registered(self.campaign.digest, self.campaign.kexec, departed)
+        if self.campaign.stop == WHEN_CLEAR:
+            report = until_clear.judged(report, *arms)
+        return _worded(replace(report, campaign=found), found.words)
+
+
+def held_against(comparison: Comparison, named: Optional[Path] = None) -> Comparison:
+    """The comparison, each report with what its campaign says. Raises Refused as WrittenDown.of()
+    does."""
+    first, *others = comparison.arms
+    found = WrittenDown.of([run for arm in comparison.arms for run in arm.runs], named)
+    each = zip(comparison.reports, others)
+    reports = tuple(found.beside(report, (first, arm)) for report, arm in each)
+    return replace(comparison, reports=reports)
+
+
+def _worded(report: Report, words: str) -> Report:
+    """The report with these words beside its verdict; a table of several arms has notes only."""
+    if not words:
+        return report
+    return replace(report, why=f"{report.why}; {words}", flags=(words, *report.flags))
+
+
+def _beside(runs: Iterable[Run]) -> Optional[Campaign]:
+    """The campaign that the first run with a place in one names."""
+    for run in (run for run in runs if run.campaign):
+        for folder in run.path.absolute().parents[:_ABOVE]:
+            for path in sorted(folder.glob("*campaign.json")):
+                with suppress(Refused):
+                    campaign = read_campaign(path)
+                    if run.campaign and campaign.digest == run.campaign.digest:
+                        return campaign
+    return None
+
+
+def _left_out(campaign: Campaign, runs: Sequence[Run]) -> Iterator[Run]:
+    """The runs of the campaign beside the given ones that were not given."""
+    given = {run.path.resolve() for run in runs}
+    mark = campaign.digest.encode()
+    for folder in sorted({path.parent for path in given}):
+        for path in sorted(set(folder.glob("*.json")) - given):
+            with suppress(Refused, OSError):
+                if mark in files.read(path, bounds.DOCUMENT):
+                    yield read_run(path)
+
+
+def departures(campaign: Campaign, arms: Sequence[Arm], left: Sequence[Run]) -> Iterator[str]:
+    """What is surplus, reordered, late, left out or missing, with its boots; of a campaign over
+    hosts, of those whose runs are given. ``left`` are runs that were not given."""
+    ours, kinds = [], set()
+    for arm in arms:
+        placed = [run for run in arm.runs if _in(campaign, run)]
+        due = [_due(campaign, run) for run in placed]
+        kind = max(due, key=due.count, default="")
+        names = [run.path.name for run in arm.runs if not _in(campaign, run)]
+        if names:
+            yield f"of no boot of the campaign: {_few(names)}"
+        yield from _told(f"counted in {arm.name} against the order", placed, due, kind)
+        lines = [_line_of(campaign, run) or kind for run in placed]
+        yield from _told(f"without the line of {kind}", placed, lines, kind)
+        kinds |= {kind}
+        ours += placed
+    yield from _timed(campaign, ours)
+    yield from _absent(campaign, ours, left, kinds)
+
+
+def _in(campaign: Campaign, run: Run) -> bool:
+    place = run.campaign
+    ours = place and place.digest == campaign.digest and run.host.name in campaign.hosts
+    return bool(ours and place and 0 < place.number <= len(campaign.order))
+
+
+def _number(run: Run) -> int:
+    return run.campaign.number if run.campaign else 0
+
+
+def _due(campaign: Campaign, run: Run) -> str:
+    return campaign.order[_number(run) - 1]
+
+
+def _told(what: str, runs: Sequence[Run], each: Sequence[str], kind: str) -> Iterator[str]:
+    """A sentence about the runs that are of another kind."""
+    yield from _boots(what, [_number(run) for run, own in zip(runs, each) if own != kind])
+
+
+def _line_of(campaign: Campaign, run: Run) -> str:
+    """The arm whose line a run had: all its words, and more of them than of any other arm's; "" if
+    none. A loader's variable stands for words that are not known."""
+    have = set(entry_line.of_kernel(run.cmdline))
+    lines = campaign.hosts[run.host.name].items()
+    wanted = {arm: [w for w in line.split() if not entry_line.is_open(w)] for arm, line in lines}
+    fit = {arm: len(words) for arm, words in wanted.items() if have.issuperset(words)}
+    return max(fit, key=fit.__getitem__, default="none")
+
+
+def _timed(campaign: Campaign, ours: Sequence[Run]) -> Iterator[str]:
+    """Boots that were measured twice, or after later ones of the order; and whether the campaign
+    was written before them all."""
+    boots: dict[tuple[str, int], set[str]] = {}
+    for run in ours:
+        boots.setdefault((run.host.name, _number(run)), set()).add(run.boot_id)
+    yield from _boots("measured twice", [n for (_, n), own in boots.items() if len(own) > 1])
+    known = [(run.began, _number(run), run.host.name) for run in ours if run.began is not None]
+    late = [
+        number
+        for began, number, host in known
+        if any(other > number and time < began for time, other, own in known if own == host)
+    ]
+    yield from _boots("measured late, after others of the order", late)
+    if ours and min(run.started for run in ours) < campaign.written:
+        yield "it was written after its first boot"
+
+
+def _absent(
+    campaign: Campaign, ours: Sequence[Run], left: Sequence[Run], kinds: set[str]
+) -> Iterator[str]:
+    """Boots without a run. A sequential test may end after any pair."""
+    have = {(run.host.name, _number(run)) for run in ours}
+    last = len(campaign.order)
+    if campaign.stop == WHEN_CLEAR:
+        last = min(last, 2 * -(-max((number for _, number in have), default=0) // 2))
+    wanted = [n for n in range(1, last + 1) if campaign.order[n - 1] in kinds]
+    absent = {(run.host.name, n) for run in ours for n in wanted} - have
+    kept = {(run.host.name, _number(run)) for run in left if _in(campaign, run)} & absent
+    yield from _boots("left out", [number for _, number in kept])
+    yield from _boots("missing", [number for _, number in absent - kept])
+
+
+def _boots(what: str, numbers: Sequence[int]) -> Iterator[str]:
+    if numbers:
+        listed = CpuSet.of(numbers)
+        yield f"{what}: boot{'s' if len(listed) > 1 else ''} {listed}"
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

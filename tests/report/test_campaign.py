@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a report says of the campaign that was written down before its runs, and the verdict of one
+that ends when it is clear."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from lowlat.model.campaign import AT_END, WHEN_CLEAR, Campaign
+from support import needs
+from support.runs import ReportBench, document
+
+needs.module("scipy", "the extra `report` is not installed")
+
+LINES = {"stock": "quiet", "tuned": "quiet isolcpus=2-3"}
+
+Runs = list[dict[str, Any]]
+
+
+class WrittenBench(ReportBench):
+    """A campaign of pairs in random order, and its runs."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        super().__init__(folder, capsys)
+        self.stop, self.kexec = AT_END, False
+
+    def campaign(self, pairs: int, seed: int = 1) -> Campaign:
+        draw = random.Random(seed)
+        order = tuple(arm for _ in range(pairs) for arm in draw.sample(("stock", "tuned"), 2))
+        hosts = {"node": LINES}
+        when = "2026-11-20T00:00:00Z"
+        made = Campaign(when, "noise_ppm", order, pairs, hosts, self.stop, self.kexec)
+        self.write("campaign.json", made.text())
+        return made
+
+    def boots(self, campaign: Campaign, factors: list[float], seed: int = 2) -> Runs:
+        """The runs of the campaign's pairs so far: stock boots have these times the noise of tuned
+        ones."""
+        draw, runs = random.Random(seed), []
+        for number, arm in enumerate(campaign.order[: 2 * len(factors)], 1):
+            noise = 100 * draw.uniform(0.99, 1.01)
+            noise *= factors[(number - 1) // 2] if arm == "stock" else 1.0
+            run = document(arm, 10 * noise, noise, boot_id=f"b{number}", cmdline=LINES[arm])
+            place = {"digest": campaign.digest, "number": number}
+            runs.append({**run, "campaign": place, "host": {"name": "node"}})
+        return runs
+
+    def told(
+        self, runs: Runs, *words: str, name: Callable[[Any], str] = lambda run: run["label"]
+    ) -> Any:
+        """The report on the runs, which count in the arms of these names."""
+        sides = [[run for run in runs if name(run) == arm] for arm in ("stock", "tuned")]
+        return self.json(sides[0], sides[1], *words)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> WrittenBench:
+    return WrittenBench(tmp_path, capsys)
+
+
+def test_a_campaign_that_was_followed_has_nothing_beside_its_verdict(bench: WrittenBench) -> None:
+    campaign = bench.campaign(8)
+    runs = bench.boots(campaign, [2.0] * 8)
+    result = bench.told(runs)
+    assert (result["verdict"], result["why"]) == ("reduced", "p = 0.0078, 8 pairs")
+    expected = {"digest": campaign.digest, "kexec": False, "departures": []}
+    assert result["campaign"] == expected
+    (bench.folder / "campaign.json").unlink()
+    result = bench.told(runs)
+    assert result["why"] == "p = 0.0078, 8 pairs; not pre-registered"
+    assert result["campaign"] is None
+    _, text = bench.call(*bench.runs("s", *runs[:1]), "--against", *bench.runs("t", *runs[1:2]))
+    assert "not pre-registered" not in text  # nothing is claimed
+
+
+def test_what_departs_from_the_campaign_is_told_beside_the_verdict(bench: WrittenBench) -> None:
+    bench.kexec = True
+    campaign = bench.campaign(8)
+    runs = bench.boots(campaign, [2.0] * 8)
+
+    def departures(some: Runs, **how: Any) -> str:
+        result = bench.told(some, **how)
+        assert "kexec boots; the campaign was not followed (" in result["why"], result["why"]
+        for one in result["campaign"]["departures"]:
+            assert one in result["why"]
+        return "; ".join(result["campaign"]["departures"])
+
+    assert departures(runs[:14]) == "missing: boots 15-16"
+    bench.write("kept.json", runs[4])
+    assert departures([*runs[:4], *runs[5:]]) == "left out: boot 5"
+    (bench.folder / "kept.json").unlink()
+    late = [*runs[:2], {**runs[2], "started": "2027-01-01T00:00:00Z"}, *runs[3:]]
+    assert departures(late) == "measured late, after others of the order: boot 3"
+    again = {**runs[6], "boot_id": "again", "started": "2027-01-01T00:00:00Z"}
+    again["cpus"] = [{**cpu, "noise_ns": cpu["noise_ns"] + 1} for cpu in again["cpus"]]
+    assert departures([*runs, again]).startswith("measured twice: boot 7; measured late")
+    stranger = {key: value for key, value in again.items() if key != "campaign"}
+    assert departures([*runs, stranger]).startswith("of no boot of the campaign: ")
+    other = [{**run, "cmdline": LINES["tuned"]} for run in runs]
+    assert departures(other).startswith("without the line of stock: boots ")
+    swapped = {1: "tuned", 2: "stock"} if runs[0]["label"] == "stock" else {1: "stock", 2: "tuned"}
+    found = bench.told(
+        [{**run, "cmdline": "quiet"} for run in runs],
+        name=lambda run: swapped.get(run["campaign"]["number"], run["label"]),
+    )
+    assert "counted in before against the order: boot" in "; ".join(found["campaign"]["departures"])
+    early = [{**run, "started": run["started"].replace("2026", "2025")} for run in runs]
+    assert departures(early) == "it was written after its first boot"
+
+
+def test_a_named_campaign_takes_the_place_of_the_one_beside(bench: WrittenBench) -> None:
+    runs = bench.boots(bench.campaign(8), [2.0] * 8)
+    bench.campaign(8, seed=3)
+    result = bench.told(runs, "--campaign", str(bench.folder / "campaign.json"))
+    (departed,) = result["campaign"]["departures"][:1]
+    assert departed.startswith("of no boot of the campaign: ")
+
+
+def test_a_test_that_ends_when_it_is_clear_says_how_far_it_is(bench: WrittenBench) -> None:
+    bench.stop = WHEN_CLEAR
+    campaign = bench.campaign(20)
+    few = bench.told(bench.boots(campaign, [2.0] * 4))
+    assert few["verdict"] == "descriptive-only" and few["pairs"] == 4
+    assert few["why"] == (
+        "e = 6.48 after 4 pairs, 20 is clear: clear after 2 to 9 more pairs, if at most one of "
+        "them disagrees; looking often costs nothing"
+    )
+    assert few["more_pairs"] == [2, 9]
+    assert few["campaign"]["departures"] == []
+    done = bench.told(bench.boots(campaign, [2.0] * 5 + [2.5]))
+    assert done["verdict"] == "reduced"
+    assert done["why"].startswith("e = 24") and "about the median pair" in done["why"]
+    (primary,) = [one for one in done["endpoints"] if one["primary"]]
+    assert primary["ratio"] == pytest.approx(2.0, rel=0.03)
+    assert 1 < primary["ci95"][0] < primary["ratio"] < primary["ci95"][1] < 2.7
+    assert primary["p"] == pytest.approx(1 / done["e_value"])
+    assert not [one for one in done["endpoints"] if one["p"] is not None and not one["primary"]]
+    assert not any("judge once" in flag or "only if all agree" in flag for flag in done["flags"])
+    never = bench.told(bench.boots(campaign, [1.05, 0.95] * 10))
+    assert never["verdict"] == "no-measurable-change" and "20 pairs are the most" in never["why"]
