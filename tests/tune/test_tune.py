@@ -121,6 +121,15 @@ def test_a_stock_boot_that_is_due_has_no_marker(
     assert (None if why else found) is step and words in why
 
 
+def test_a_boot_is_thrown_away_wherever_the_kind_changes() -> None:
+    order = (STOCK, TUNED, TUNED, STOCK)
+    legs = tuple(replace(WAITING.legs[0], arm=arm) for arm in order)
+    due = [replace(WAITING, discard=True, order=order, legs=legs[:n]) for n in range(5)]
+    assert [one.discards for one in due] == [True, True, False, True, False]
+    assert not replace(due[1], discarded=True).discards
+    assert not replace(due[1], discard=False).discards
+
+
 # -------------------------------------------------------------------- gate
 
 

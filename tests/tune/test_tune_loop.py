@@ -13,6 +13,7 @@ from support.cli import SHELL_GEN, Answer
 from support.hosttree import NEEDS, OLDER, RELEASE, STOCK, linux_lines
 from support.machines import CPU
 from support.powercut import NEEDS_CC
+from support.runs import cpu_run, document
 
 pytest_plugins = ["support.powercut", "tunebed"]
 pytestmark = [*NEEDS, NEEDS_CC]
@@ -330,9 +331,22 @@ def test_a_dry_run_changes_nothing(machine: LoopMachine) -> None:
     said = machine.begin("--dry-run", "--boots", 3, "--reboot").out
     assert f"note: Linux {RELEASE}: the kernel is built without CONFIG_NO_HZ_FULL" in said
     assert "3 pairs of a stock and a tuned boot, each in random order" in said
+    told = " ".join(said.split())
+    assert "6 boots are measured: " in told and "order, drawn anew when it begins" in told
+    assert "the report will describe: a claim takes 6 pairs, better 8" in told
+    assert "how much boots differ here is not known" in told
     assert f"would boot Linux {RELEASE} with" in said
     assert "unless the tuned boot has the planned effect" in machine.begin("--dry-run").out
     assert machine.host.snapshot() == before
+    for number, noise in enumerate((100.0, 110.0, 90.0, 105.0)):
+        cpus = [cpu_run(cpu, 1.0, noise) for cpu in (1, 2, 3)]
+        run = document(f"stock{number}", 1.0, cpus=cpus, kernel=RELEASE, host={"name": "node"})
+        machine.host.write(f"var/lib/lowlat/runs/{number}.json", json.dumps(run))
+    said = machine.begin("--dry-run", "--boots", 8, "--reboot", "--discard").out
+    told = " ".join(said.split())
+    assert "noise_ppm of 4 stock boots here differs by 8.5 %: 8 pairs find a change of" in told
+    assert "the report can claim a change from 8 pairs: the smallest p is 0.0078" in told
+    assert "16 boots are measured and " in told and " that are not: " in told
     machine.begin()
     before = machine.host.snapshot()
     assert "waits for a reboot" in machine.begin("--resume", "--dry-run").out
@@ -431,3 +445,30 @@ def test_nothing_is_written_through_a_link(machine: LoopMachine) -> None:
     (state / "runs").symlink_to("/elsewhere")
     assert "link" in refusal(machine)
     assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.proof
+def test_pairs_end_when_the_difference_is_clear(machine: LoopMachine) -> None:
+    """Six pairs that agree are clear. A boot that is not measured comes first wherever the kind of
+    boot changes."""
+    machine.begin("--until-clear", "--discard", "--reboot")
+    state = machine.state()
+    assert (len(state["order"]), state["until_clear"], state["discard"]) == (40, True, True)
+    base = f"var/lib/lowlat/runs/tune-{state['started']}"
+    campaign = json.loads(machine.host.read(f"{base}-campaign.json"))
+    assert (campaign["pairs"], campaign["stop"], campaign["discard"]) == (20, "when-clear", True)
+    boots = 0
+    while machine.state()["phase"] != "done":
+        answers = machine.power_on()
+        assert [answer.status for answer in answers] == [0, 0], answers
+        boots += 1
+        if len(machine.state()["legs"]) == 2:
+            report = json.loads(machine.host.read(f"{base}-report.json"))
+            assert report["more_pairs"][0] == 5 and "looking often costs nothing" in report["why"]
+    state = machine.state()
+    changes = sum(one != other for one, other in zip(["", *state["order"]], state["order"][:12]))
+    assert (len(state["legs"]), boots, state["outcome"]) == (12, 12 + changes, "compared")
+    report = json.loads(machine.host.read(state["report"].lstrip("/")))
+    assert (report["verdict"], report["pairs"]) == ("reduced", 6)
+    assert report["e_value"] > 20 and report["campaign"]["departures"] == []
+    at_rest(machine)

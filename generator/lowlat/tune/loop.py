@@ -20,6 +20,7 @@ from lowlat.boot.transaction import PATIENT_S, Transaction, lock
 from lowlat.host import runstate
 from lowlat.host.root import BOOT_ID, Root
 from lowlat.render import hooks
+from lowlat.report.verdict import INCREASED, REDUCED
 from lowlat.report.wording import headline
 from lowlat.tune import gate, steps
 from lowlat.tune.schedule import decide
@@ -118,16 +119,25 @@ class Loop:
 
     def _measure(self) -> None:
         state, this = self.state, boot_id(self._root)
+        if state.discards:
+            say(f"{this}, {state.due}, is not measured: the kind of boot changed")
+            self._move(discarded=True, phase=Phase.ARM, boot_id=this)
+            return
         say(f"boot {len(state.legs) + 1} of {len(state.order)}, {state.due}: {this}")
         self._move(phase=Phase.MEASURE, boot_id=this)
         boot = steps.measure(self._root, state, state.due, this)
         after = replace(state, legs=(*state.legs, boot))
-        self._move(legs=after.legs, phase=Phase.ARM if after.due else Phase.JUDGE)
+        looks = state.until_clear and len(after.legs) % 2 == 0
+        phase = Phase.ARM if after.due and not looks else Phase.JUDGE
+        self._move(legs=after.legs, discarded=False, phase=phase)
 
     def _judge(self) -> None:
         state = self.state
         report, path = steps.compare(self._root, state)
         say(headline(report))
+        if state.due and report.verdict not in (REDUCED, INCREASED):
+            self._move(phase=Phase.ARM)
+            return
         bad = [name for boot in state.arm(TUNED) for name in boot.bad]
         margin = state.throughput_margin / 100 if state.measure.throughput else None
         reasons = "; ".join(gate.misses(report, state.isolated, bad, margin))

@@ -14,10 +14,11 @@ from lowlat.boot.loaders.interface import Loader
 from lowlat.host.root import Root
 from lowlat.measure import runner
 from lowlat.measure.options import MeasureChoice, wakeups
-from lowlat.model.campaign import Campaign
+from lowlat.model.campaign import AT_END, WHEN_CLEAR, Campaign
 from lowlat.model.plan import Plan
 from lowlat.plan import profile
 from lowlat.probe import host_name
+from lowlat.report.stats.bets import MOST_PAIRS
 from lowlat.tune import steps
 from lowlat.tune.loop import Loop, boot_id, check_default
 from lowlat.tune.schedule import order
@@ -33,6 +34,14 @@ class TuneOptions:
     boots: Optional[int] = option(
         "N", "compare N pairs of a stock and a tuned boot, in random order; the default entry stays"
     )
+    until_clear: bool = flag(
+        f"compare pairs until the change is clear, {MOST_PAIRS} at most; the default entry stays"
+    )
+    discard: Optional[bool] = option(
+        None,
+        "boot once more, without measuring, first and wherever the kind of boot changes (default: "
+        "with --kexec)",
+    )
     duration: str = option("TIME", "how long to measure (%(default)s)", "10s")
     warmup: str = option("TIME", "how long to wait before (%(default)s)", "30s")
     throughput_margin: Optional[int] = option(
@@ -42,6 +51,11 @@ class TuneOptions:
     kexec: bool = flag(
         "boot stock and tuned by kexec, which skips the firmware and the boot loader"
     )
+
+    @property
+    def many(self) -> bool:
+        """Whether it compares pairs of boots, not one trial."""
+        return self.boots is not None or self.until_clear
 
 
 def for_article(wanted: TuneOptions) -> TuneOptions:
@@ -77,12 +91,18 @@ def check_boot(root: Root, plan: Plan) -> None:
 def prepare(root: Root, proposal: Proposal, loader: Loader, options: TuneOptions) -> LoopState:
     """The loop's first state. Raises Refused if the loop could not run to its end."""
     plan = proposal.plan
-    if options.boots is not None and not options.reboot:
-        why = f"--boots {options.boots} takes {2 * options.boots} reboots, which it does by itself"
+    if options.boots is not None and options.until_clear:
+        raise Refused("--boots and --until-clear each say when it ends", hint="leave one out")
+    if options.many and not options.reboot:
+        how = f"--boots {options.boots}" if options.boots else "--until-clear"
+        why = f"{how} takes {2 * (options.boots or MOST_PAIRS)} reboots, which it does by itself"
         raise Refused(why, hint="allow that with --reboot")
+    if options.discard and not options.many:
+        why = "--discard is for many boots, and this is one trial"
+        raise Refused(why, hint="add --boots N or --until-clear")
     if options.throughput_margin and not options.measure.throughput:
         raise Refused("--throughput-margin: no throughput is measured", hint="add --throughput")
-    if options.kexec and options.boots is None:
+    if options.kexec and not options.many:
         why = "--kexec compares boots by kexec, and this one came by the boot loader"
         raise Refused(why, hint="have both kinds booted with --boots N")
     default = check_default(loader.describe(), plan.kernel)
@@ -95,7 +115,10 @@ def prepare(root: Root, proposal: Proposal, loader: Loader, options: TuneOptions
 
 def _first(root: Root, plan: Plan, default: str, options: TuneOptions) -> LoopState:
     seed = secrets.randbits(32)
+    pairs = MOST_PAIRS if options.until_clear else options.boots
     known = {
+        "boots": pairs,
+        "discard": options.kexec if options.discard is None else options.discard,
         "measure": replace(options.measure, policy=options.measure.policy or "other"),
         "throughput_margin": options.throughput_margin or MARGIN,
     }
@@ -109,7 +132,7 @@ def _first(root: Root, plan: Plan, default: str, options: TuneOptions) -> LoopSt
         entry="",
         default=default,
         seed=seed,
-        order=order(options.boots, seed),
+        order=order(pairs, seed),
         phase=Phase.ARM,
         boot_id=boot_id(root),
         wakeup=wakeups(None, judged_by),
@@ -127,7 +150,9 @@ def campaign(root: Root, plan: Plan, loader: Loader, state: LoopState) -> Campai
         order=state.order,
         pairs=len(state.order) // 2,
         hosts={host_name(root): {arm: " ".join(words) for arm, words in lines.items()}},
+        stop=WHEN_CLEAR if state.until_clear else AT_END,
         kexec=state.kexec,
+        discard=state.discard,
     )
 
 

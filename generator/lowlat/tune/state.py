@@ -73,7 +73,10 @@ class LoopState:
     ``policy``, the detectors' scheduling policies, comma-separated, of which the first decides, and
     ``load`` to ``causes``, like ``wakeup`` options of measure, null for its defaults.
     ``throughput_margin`` is the tolerated loss of throughput in percent; ``kexec`` whether boots
-    bypass the boot loader. ``campaign`` is the digest of the campaign that was written down first.
+    bypass the boot loader. ``campaign`` is the digest of the campaign that was written down first;
+    ``until_clear`` whether it ends with the first pair after which its test is clear. With
+    ``discard`` a boot that is not measured comes first wherever the kind of boot changes;
+    ``discarded`` whether it did for the due boot.
     """
 
     started: str
@@ -100,6 +103,9 @@ class LoopState:
     throughput_margin: int = MARGIN
     kexec: bool = False
     campaign: str = ""
+    until_clear: bool = False
+    discard: bool = False
+    discarded: bool = False
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -109,6 +115,12 @@ class LoopState:
     def due(self) -> str:
         """The kind of the next boot to measure; "" after the last."""
         return self.order[len(self.legs)] if len(self.legs) < len(self.order) else ""
+
+    @property
+    def discards(self) -> bool:
+        """Whether the next boot is not measured."""
+        last = self.legs[-1].arm if self.legs else ""
+        return self.discard and not self.discarded and self.due not in ("", last)
 
     @property
     def active(self) -> bool:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from lowlat.base.arguments import flag
 from lowlat.base.errors import Refused, Unmet
-from lowlat.base.terminal import say
+from lowlat.base.terminal import filled, say
 from lowlat.boot import apply, entry_line, promote
 from lowlat.boot.apply import Proposal
 from lowlat.boot.decision import Decision
 from lowlat.boot.loaders.interface import Loader, refuse_pending
 from lowlat.host import tuned
 from lowlat.host.root import Root
-from lowlat.tune import schedule, start
+from lowlat.tune import forecast, schedule, start
 from lowlat.tune.loop import Loop, boot_id, exclusive_lock, here
 from lowlat.tune.schedule import WORK, decide
 from lowlat.tune.start import TuneOptions
@@ -96,6 +96,7 @@ def _show(root: Root, proposal: Proposal, state: LoopState) -> None:
         print(note)
     print(f"would measure CPU {state.isolated} for {state.duration}, {_boots(state)}")
     print(schedule.measured(state))
+    print("\n".join(line for text in forecast.lines(root, state) for line in filled(text)))
     for plan in proposal.plans:
         print(f"would boot Linux {plan.kernel} with: … {plan.boot_line}")
     end = "it stays" if state.boots else "it stays unless the tuned boot has the planned effect"
@@ -106,7 +107,8 @@ def _boots(state: LoopState) -> str:
     if state.boots is None:
         return "in this boot and in a tuned one"
     pairs = "pair" if state.boots == 1 else "pairs"
-    return f"in {state.boots} {pairs} of a stock and a tuned boot, each in random order"
+    most = "at most " if state.until_clear else ""
+    return f"in {most}{state.boots} {pairs} of a stock and a tuned boot, each in random order"
 
 
 def _resume(root: Root, args: TuneArguments) -> int:
