@@ -159,6 +159,14 @@ def test_what_it_cannot_set_is_told_and_fails(tree: Path) -> None:
     assert content(tree) == before
 
 
+def test_without_its_partition_nothing_is_called_isolated(tree: Path) -> None:
+    (tree / GROUP / "cpuset.cpus.partition").unlink()
+    answer = act(tree, "apply", "--now")
+    assert answer.status == 1
+    assert "not isolated: without its partition the system shares these CPUs\n" in answer.out
+    assert "isolated now" not in answer.out
+
+
 def test_a_value_that_is_not_as_it_was_is_told(tree: Path) -> None:
     done(tree, "apply", "--now")
     path = tree / "proc/irq/default_smp_affinity"

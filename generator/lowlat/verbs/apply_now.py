@@ -49,6 +49,10 @@ def _describe(
     done, fixed = sum(one.effective for one in outcomes), sum(one.fixed for one in outcomes)
     kept = f"; the kernel keeps {fixed} interrupts and threads where they are" if fixed else ""
     yield f"{done} of {len(outcomes)} run-time values are as planned{kept}"
+    if any(one.failed and one.entry.name.startswith("cpuset.") for one in outcomes):
+        yield "not isolated: without its partition the system shares these CPUs"
+        yield "'lowlat-gen rollback' takes back what was set"
+        return
     yield f"isolated now, until the next boot: {chosen_plan.summary(plan.profile, plan.isolated)}"
     yield "'lowlat-gen rollback' takes it back; 'lowlat-gen run -- CMD' starts a program there"
 
