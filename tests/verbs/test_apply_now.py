@@ -259,6 +259,19 @@ def test_a_restarted_irqbalance_finds_the_list(
     assert not (tree / "run/systemd/system/irqbalance.service.d").exists()
 
 
+def test_an_irqbalance_that_starts_later_is_told_by_a_second_apply(tree: Path) -> None:
+    before = content(tree)
+    done(tree, "apply", "--now")
+    daemon = IrqbalanceStandIn(tree)
+    daemon.start()
+    done(tree, "apply", "--now")
+    assert daemon.told == ["settings cpus 1-3"]
+    done(tree, "rollback")
+    daemon.end()
+    assert daemon.told[1:] == ["settings cpus NULL"]
+    assert before.items() <= content(tree).items()
+
+
 def test_an_irqbalance_that_ended_needs_no_message(
     tree: Path, irqbalance: IrqbalanceStandIn
 ) -> None:

@@ -4,6 +4,7 @@
 from lowlat.base.errors import Refused
 from lowlat.host import runstate
 from lowlat.host.root import Root
+from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.plan.now import NowPlan
 from lowlat.runtime import journal, settings
@@ -11,14 +12,19 @@ from lowlat.runtime.settings import Inspected
 
 
 def check(found: NowPlan, root: Root) -> None:
-    """Raises Refused if run-time settings of another plan are in use."""
+    """Raises Refused if other CPUs are isolated already, or run-time settings are in use. Settings
+    may be added: a daemon that they are for may have started since."""
     held = store.now(root)
     if held is None and journal.read(root).done:
         why = "run-time settings of lowlat are in use, by TuneD or by 'lowlat-gen runtime start'"
         raise Refused(why, hint="'tuned-adm off' or 'lowlat-gen runtime stop' takes them back")
-    if held is not None and held.plan.effect != found.plan.effect:
+    if held is not None and _split(held.plan) != _split(found.plan):
         already = f"profile {held.plan.profile}, isolated CPUs {held.plan.isolated}"
         raise Refused(f"isolated already: {already}", hint="'lowlat-gen rollback' takes that back")
+
+
+def _split(plan: Plan) -> tuple[object, ...]:
+    return plan.profile, plan.isolated, plan.cpus.sets
 
 
 def start(found: NowPlan, root: Root) -> list[Inspected]:
