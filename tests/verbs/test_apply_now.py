@@ -187,11 +187,14 @@ def test_who_asked_for_these_cpus_is_named(tree: Path) -> None:
     write_tree(tree, {f"{GROUPS}{container}/cgroup.procs": "501\n"})
     write_tree(tree, {f"{GROUPS}{container}/cpuset.cpus": "2-3\n"})
     write_tree(tree, {f"{GROUPS}/system.slice/cgroup.procs": ""})
+    for pid in range(600, 620):
+        write_tree(tree, task(pid, f"more{pid}", "6", "/user.slice/session-2.scope"))
     link = "[Match]\nDriver=virtio_net\n[Link]\nIRQAffinityPolicy=spread\n"
     write_tree(tree, {"etc/systemd/network/10-spread.link": link})
     said = done(tree, "apply", "--now")
     # A tree moves nobody: both may still run there.
     assert "note: pinned (500) may still run on CPU 2, control group session-1.scope" in said
+    assert "note: and 10 more tasks\n" in said
     unit = "docker-0123456789abcdef.scope"
     assert (
         f"note: /{GROUPS}{container} has CPU 2-3: 'systemctl set-property --runtime {unit}" in said

@@ -13,6 +13,9 @@ from lowlat.verbs.options import ChangeArguments, PlanChoice
 from lowlat.verify import tasks
 from lowlat.verify.tasks import TaskSeen
 
+#: The limit of notes about tasks; further ones are counted.
+_MOST = 12
+
 
 def isolate(choice: PlanChoice, how: ChangeArguments, root: Root) -> int:
     """Set the plan, or print what would be written; returns the exit status. Raises Refused if this
@@ -40,7 +43,9 @@ def _describe(
     plan = found.plan
     yield from (one.failure for one in outcomes if one.failed)
     yield from (f"note: {warning}" for warning in plan.warnings)
-    yield from _tasks(before, tasks.read(root, plan.isolated), plan.isolated, root)
+    told = [*dict.fromkeys(_tasks(before, tasks.read(root, plan.isolated), plan.isolated, root))]
+    yield from told[:_MOST]
+    yield from ([f"note: and {len(told) - _MOST} more tasks"] if told[_MOST:] else [])
     for group, cpus in cgroup.sharing(root, plan.isolated):
         yield f"note: {group} has CPU {cpus}: {_narrowed(group, plan.housekeeping)}"
     if found.only_boot:
