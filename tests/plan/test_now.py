@@ -75,8 +75,6 @@ def test_a_partition_may_balance_inside(tmp_path: Path) -> None:
     ("words", "files", "said"),
     [
         ((), {f"{CPU}/isolated": "2-3\n"}, "CPU 2-3: isolated by this boot's line already"),
-        (("--kernel", "6.1.0"), {}, "only the running kernel can isolate"),
-        (("--profile", "lowlat-audio"), {}, "profile lowlat-audio isolates no CPU"),
         (("--disable", "cpuset.partition"), {}, "switched off by --disable"),
     ],
 )

@@ -38,7 +38,9 @@ def _take_back_now(root: Root, dry_run: bool) -> list[str]:
     not be put back."""
     if dry_run:
         return [*settings.undoing(root), "would take back 'lowlat-gen apply --now'"]
-    found = store.now(root)
+    found = None
+    with suppress(LowlatError):  # a damaged plan must not prevent a rollback: the journal has all
+        found = store.now(root)
     problems, kept = now.stop(root)
     if problems:
         why = f"{len(problems)} values could not be put back, first {problems[0]}"
