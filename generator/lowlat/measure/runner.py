@@ -145,7 +145,7 @@ def _on_gap(options: MeasureOptions, harness: str) -> OnGap:
     """The reaction to long gaps. Raises Refused if the run measures every CPU."""
     rows = (line.partition(": ") for line in _ask([*options.argv(harness), "--check"]).splitlines())
     told = {name: CpuSet.parse_list(cpus) for name, _, cpus in rows}
-    if not told["rest"]:
+    if not told.get("rest"):
         hint = "measure fewer with --cpus"
         raise Refused("--on-gap: no CPU is left to run the program on", hint=hint)
     return OnGap(options.command, told["measured"])
