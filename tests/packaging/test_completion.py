@@ -15,6 +15,7 @@ import pytest
 from lowlat.catalogue import CATALOGUE
 from lowlat.cli import parser_of
 from lowlat.explain import guides
+from lowlat.host import noise
 from lowlat.plan import profile
 from lowlat.verbs import VERBS
 from support import needs
@@ -60,7 +61,7 @@ LINES: Mapping[str, set[str]] = {
     "lowlat-gen rehearse --profile own --profile lowlat-n": {"lowlat-nfv"},
     "lowlat-gen plan --enable ": TUNABLES,
     "lowlat-gen apply --disable cpuset.": {"cpuset.cpus", "cpuset.partition"},
-    "lowlat-gen explain ": {*TUNABLES, *PROFILES, *guides.names()},
+    "lowlat-gen explain ": {*TUNABLES, *PROFILES, *guides.names(), *noise.names()},
     "lowlat-gen plan --for-device ": {"eth7", "nvme0"},
     "lowlat-gen trial --kernel ": KERNELS,
     "lowlat-gen rehearse --kernel 6": {*KERNELS, "6.1.2-rt-amd64"},

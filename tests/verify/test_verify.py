@@ -603,6 +603,17 @@ def test_softirqs_on_an_isolated_cpu_are_findings(host: Path) -> None:
     assert (row["name"], row["state"]) == ("irq.smp_affinity", "not-applied")
 
 
+def test_known_sources_of_noise_are_told_and_are_no_findings(started: Path) -> None:
+    write_tree(started, {"proc/70/comm": "turbostat\n"})
+    row = rows(started, 0)["noise"]
+    assert (row["where"], row["effective"]) == ("turbostat", "turbostat runs")
+    assert row["state"] == "no-setting"
+    assert "turbostat reads registers of every CPU" in row["evidence"]
+    assert lowlat("verify", "--root", started, "--strict").status == 0
+    (started / "run/.containerenv").write_text("")
+    assert "noise" not in rows(started, 0)
+
+
 def unexpected_tasks(root: Path, status: int, *options: str) -> list[dict[str, Any]]:
     answer = lowlat("verify", "--root", root, "--json", *options)
     assert answer.status == status, answer.out

@@ -12,6 +12,7 @@ from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import EvidenceKind, Risk, Tunable, ValueFormat
 from lowlat.catalogue.names import ELSEWHERE, NEVER
 from lowlat.explain.guides import guides
+from lowlat.host.noise import SOURCES, NoiseSource
 from lowlat.kernel import facts
 from lowlat.kernel.facts import FACTS
 from lowlat.model.endpoint import NOISE
@@ -143,6 +144,14 @@ def _named(settings: Mapping[str, str], names: list[str]) -> str:
     )
 
 
+def explain_source(one: NoiseSource, sign: str) -> str:
+    """A known source of noise; ``sign`` shows that this host has it, "" if nothing does."""
+    here = sign or ("not seen" if one.visible else "no file shows it")
+    told = {"What": one.what, "Mend": one.mend, "Source": one.source, "Here": here}
+    lines = (_paragraph(label, f"{text}.") for label, text in told.items())
+    return "\n".join([f"{one.name}, which no setting of lowlat governs", *lines])
+
+
 def overview(own: Iterable[str] = ()) -> str:
     """Every name with the beginning of its text; ``own`` are the user's profiles."""
     profiles = {found.name: found.summary for found in packaged()}
@@ -153,6 +162,7 @@ def overview(own: Iterable[str] = ()) -> str:
         ("Set or offered", {entry.name: entry.why for entry in CATALOGUE}),
         ("Never set", NEVER),
         ("Not set by lowlat: what to do instead", ELSEWHERE),
+        ("Noise of daemons and firmware", {one.name: one.what for one in SOURCES.values()}),
     )
     return "\n\n".join(_table(title, rows) for title, rows in groups if rows)
 

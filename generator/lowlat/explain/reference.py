@@ -8,6 +8,7 @@ from lowlat.catalogue import AREAS
 from lowlat.catalogue.entry import Tunable
 from lowlat.catalogue.names import ALIASES, ELSEWHERE, NEVER
 from lowlat.explain.entries import packaged, parts
+from lowlat.host.noise import SOURCES
 
 PRODUCED = "Produced from the catalogue by packaging/produce."
 
@@ -45,10 +46,16 @@ def rest() -> Iterator[str]:
     for title, rows in (
         ("Never set", NEVER),
         ("Not set by lowlat: what to do instead", ELSEWHERE),
+        ("Noise of daemons and firmware", noise_texts()),
         ("Also known as", {name: f"see {here}" for name, here in ALIASES.items()}),
     ):
         yield from ("", f"## {title}", "", "| name | |", "|---|---|")
         yield from (f"| {code(name)} | {_text(text)} |" for name, text in rows.items())
+
+
+def noise_texts() -> dict[str, str]:
+    """Each known source of noise, with what it does, what to do about it, and where that stands."""
+    return {one.name: f"{one.what}: {one.mend} ({one.source})" for one in SOURCES.values()}
 
 
 def code(text: str) -> str:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Daemons that run on the host, by their process name."""
 
+from lowlat.base import resources
 from lowlat.host.root import Root
 
+_TOLD = resources.texts("host/noise.ini")
+
 #: Daemons that also move CPUs, interrupts or frequencies.
-MANAGERS = frozenset(
-    {"irqbalance", "numad", "thermald", "auto-cpufreq"}
-    | {"power-profiles-daemon", "tlp", "tuned", "tuned-ppd"}
-)
+MANAGERS = frozenset(name for name in _TOLD.sections() if "manager" in _TOLD[name])
 
 
 def read_managers(root: Root) -> tuple[str, ...]:

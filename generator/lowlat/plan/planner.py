@@ -11,6 +11,7 @@ from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Target, Tunable
 from lowlat.catalogue.needs import PHYSICAL
+from lowlat.host import noise
 from lowlat.kernel.cpus import cpus_after
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
@@ -294,7 +295,7 @@ def _warnings(
             f"the clock source is {machine.clock.current}, which is slow to read; if the TSC became"
             " unstable after the kernel's start, which verify tells, the tick never stops"
         )
-    for manager in ("tlp", "numad", "power-profiles-daemon", "tuned-ppd"):
+    for manager in noise.INTERFERING:
         if manager in machine.managers:
             yield f"{manager} is running and changes settings of its own: it may interfere"
     if config is None:

@@ -16,7 +16,7 @@ from lowlat.base.terminal import bold, filled, item, section
 from lowlat.boot import entry_line, kexec
 from lowlat.boot.loaders import detect
 from lowlat.boot.loaders.by_hand import ByHand
-from lowlat.host import tuned
+from lowlat.host import noise, tuned
 from lowlat.host.archive import open_root
 from lowlat.host.root import CPU, Root
 from lowlat.measure.child import find_harness
@@ -229,6 +229,9 @@ def _kernel(root: Root) -> Iterator[Lack]:
     effect = read_planned(chosen.at_boot, chosen.kernel, plan.parameters)
     for why in on_host(plan, effect.isolated, root).warnings():
         yield Lack(("apply", "run", "verify"), "interrupts that stay", "isolated CPUs", why)
+    for name, sign in noise.here(root).items() if effect.isolated else ():
+        told = f"{sign}: {noise.SOURCES[name].told}"
+        yield Lack(("run", "measure"), f"CPUs without {name}", "isolated CPUs", told)
     without = "the kernel is built without "
     for skipped in plan.skipped:
         if skipped.why.startswith(without) and wanted.get(skipped.name, "off") != "off":

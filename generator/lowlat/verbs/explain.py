@@ -8,7 +8,15 @@ from lowlat.base.errors import Refused
 from lowlat.base.terminal import filled
 from lowlat.catalogue import BY_NAME, CATALOGUE, alias, area, lookup, unset
 from lowlat.explain import guides, reference
-from lowlat.explain.entries import explain, explain_area, explain_fact, explain_profile, overview
+from lowlat.explain.entries import (
+    explain,
+    explain_area,
+    explain_fact,
+    explain_profile,
+    explain_source,
+    overview,
+)
+from lowlat.host import noise
 from lowlat.host.root import Root
 from lowlat.kernel.facts import FACTS
 from lowlat.plan import profile
@@ -45,6 +53,9 @@ def main(args: ExplainArguments) -> int:
 
 
 def _one(name: str, root: Root) -> str:
+    source = noise.find(name)
+    if source:
+        return explain_source(source, noise.here(root).get(source.name, ""))
     why = unset(name)
     if why:
         return "\n".join(filled(f"{name} {why}."))
@@ -60,9 +71,10 @@ def _one(name: str, root: Root) -> str:
             return guide.text
         if name in VERBS:
             return f"{name}: {VERBS[name]}.\n'lowlat-gen help {name}' shows its options."
-        for known in (name, f"lowlat-{name}"):
-            if known in profile.names(root):
-                return explain_profile(profile.load(known, root))
+        for one in (name, f"lowlat-{name}"):
+            if one in profile.names(root):
+                return explain_profile(profile.load(one, root))
         if found := area(name):
             return explain_area(*found)
-    return explain(lookup(name, (*guides.names(), *VERBS, *profile.names(root), *FACTS)), release)
+    known = (*guides.names(), *VERBS, *profile.names(root), *FACTS, *noise.names())
+    return explain(lookup(name, known), release)

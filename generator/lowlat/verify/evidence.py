@@ -17,7 +17,7 @@ from lowlat import __version__
 from lowlat.base import bounds
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE
-from lowlat.host import interrupt_movers, kernel_messages, kmsg
+from lowlat.host import interrupt_movers, kernel_messages, kmsg, noise
 from lowlat.host import tasks as host_tasks
 from lowlat.host.archive import ABSENT, SCHEMA, Contents, Recorder
 from lowlat.host.daemons import MANAGERS, read_managers
@@ -42,6 +42,7 @@ _ALWAYS = (
     *behaviour.FILES,
     *readings.FILES,
     *overrides.FILES,
+    *noise.READ,
     *(store.PLAN, store.IN_USE, store.NOW, JOURNAL),
 )
 
@@ -114,8 +115,9 @@ def gather(recorder: Recorder, seconds: float) -> None:
     recorder.answer(ABSENT, absent)
     read_managers(recorder)
     overrides.read_containers(recorder)
-    for path in overrides.PRESENT:
+    for path in (*overrides.PRESENT, *noise.PRESENT):
         recorder.exists(path)
+    noise.here(recorder)
     cpus = counters.isolated(recorder) | _planned(recorder)
     tasks.read(recorder, cpus)
     counters.read(recorder, cpus, seconds)
@@ -179,6 +181,7 @@ def _kept_lines() -> tuple[tuple[str, str], ...]:
         (r"/.*/sysctl\.", rf"^\s*-?({keys})\s*="),
         (r"/.*/tuned/", r"^\s*[^#;\s]"),
         ("|".join(map(re.escape, interrupt_movers.CONFIGS)), interrupt_movers.BANS),
+        *((re.escape(path).replace(r"\*", ".*"), lines) for path, lines in noise.READ.items()),
         (r"/.*\.link(\.d/.*)?$", interrupt_movers.OPTIONS),
     )
 
@@ -196,8 +199,9 @@ def script() -> str:
         modes="\n".join(settings()),
         isolated=" ".join(counters.ISOLATED),
         plans=" ".join((store.PLAN, store.IN_USE)),
-        programs=" ".join(overrides.PRESENT),
+        programs=" ".join((*overrides.PRESENT, *noise.PRESENT)),
         managers=" ".join(sorted(MANAGERS)),
+        noise=" ".join(sorted(noise.PROGRAMS)),
         containers=" ".join(sorted(overrides.CONTAINERS)),
         gone=" ".join(effects.GONE),
         below="\n".join(map(" ".join, below(settings()))),

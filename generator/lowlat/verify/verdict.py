@@ -17,6 +17,7 @@ from lowlat.verify.counters import Counted
 from lowlat.verify.diff import CMDLINE
 from lowlat.verify.finding import Finding, Standing
 from lowlat.verify.kernel_words import kernel_words
+from lowlat.verify.noise_here import noise_here
 from lowlat.verify.online_cpus import online_cpus
 from lowlat.verify.runtime import RuntimeFindings
 from lowlat.verify.ticks import TickCounts, Ticks
@@ -29,7 +30,8 @@ SCHEMA = "lowlat.verify/1"
 def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Finding]:
     """A row if other CPUs are online than planned; one for every planned setting, boot parameters
     first, then for what may move interrupts, for what the kernel said of stopped CPUs, for the tick
-    of each isolated CPU, its other interrupts and its unexpected tasks. Reads, never writes."""
+    of each isolated CPU, its other interrupts, known sources of noise, and its unexpected tasks.
+    Reads, never writes."""
     behaviour = Behaviour(plan, root)
     counts = TickCounts(counted, root) if counted else None
     messages = read_messages(root)
@@ -50,6 +52,7 @@ def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Fi
             behaviour, counts, settings, {row.name for row in only_boot}
         ).rows()
     if plan.isolated:
+        rows += noise_here(root)
         seen = () if counted else tasks.read(root, plan.isolated)
         rows += UnexpectedTasks(plan, settings, known, counted, seen).rows()
     return rows
