@@ -5,7 +5,7 @@
 _shtab_lowlat_gen_subparsers=(probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top)
 
 _shtab_lowlat_gen_probe_option_strings=(-h --help --root --json --svg)
-_shtab_lowlat_gen_capture_option_strings=(-h --help --evidence --duration --evidence-script --root)
+_shtab_lowlat_gen_capture_option_strings=(-h --help --evidence --duration --evidence-script --runs --root)
 _shtab_lowlat_gen_plan_option_strings=(-h --help --root --json --profile --isolate --housekeeping --housekeeping-cores --housekeeping-per --isolate-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --all --brief --diff --now --svg)
 _shtab_lowlat_gen_cpus_option_strings=(-h --help --profile --planned --as --root)
 _shtab_lowlat_gen_run_option_strings=(-h --help --cpus --set --policy --one-per-thread --task-isolation --audit --mark-fd --after --limit --out --dry-run --systemd-drop-in --root)
@@ -34,6 +34,7 @@ _shtab_lowlat_gen_option_strings=(-h --help --version)
 _shtab_lowlat_gen_probe___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_probe___svg_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_capture_pos_0_COMPGEN=_lowlat_file
+_shtab_lowlat_gen_capture___runs_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_capture___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_plan___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_plan___profile_COMPGEN=_lowlat_profile
@@ -165,6 +166,7 @@ _shtab_lowlat_gen_capture__h_nargs=0
 _shtab_lowlat_gen_capture___help_nargs=0
 _shtab_lowlat_gen_capture___evidence_nargs=0
 _shtab_lowlat_gen_capture___evidence_script_nargs=0
+_shtab_lowlat_gen_capture___runs_nargs=+
 _shtab_lowlat_gen_plan__h_nargs=0
 _shtab_lowlat_gen_plan___help_nargs=0
 _shtab_lowlat_gen_plan___json_nargs=0

@@ -115,7 +115,7 @@ function _shtab_lowlat_gen_using
 end
 
 set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
-set -g _shtab_lowlat_gen_opts_with_value --after --against --arm --as --boot --boots --campaign --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --mark-fd --memory --metrics --on-gap --openshift --out --ovs-dpdk --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --shared --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --work
+set -g _shtab_lowlat_gen_opts_with_value --after --against --arm --as --boot --boots --campaign --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --mark-fd --memory --metrics --on-gap --openshift --out --ovs-dpdk --plan --policy --profile --require --resume --root --runs --runtime --second-opinion --seed --set --shared --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --work
 
 complete -c lowlat-gen -e
 complete -c lowlat-gen -f
@@ -132,6 +132,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using capture' -s h -l help -d 'sho
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using capture' -l evidence -d 'also save the evidence that '"'"'lowlat-gen verify --root OUT'"'"' reads'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using capture' -l duration -x -d 'with --evidence: how long to count interrupts (10s; 0s: do not count)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using capture' -l evidence-script -d 'print a sh script that gathers the evidence on a machine without Python'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using capture' -l runs -xka "(_lowlat_file)" -d 'instead write these runs into the folder OUT, without the names of hosts and people'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using capture' -l root -xka "(_lowlat_file)" -d 'read a captured machine (folder or archive), not this one'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using capture; and test $_shtab_lowlat_gen_npos -eq 0' -ka "(_lowlat_file)" -d 'the archive; compressed if it ends in .gz'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a plan -d 'choose CPUs and settings, with a reason for each'

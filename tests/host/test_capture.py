@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import random
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from lowlat.probe import probe
 from lowlat.verbs.capture import capture
 from support import synthetic
 from support.cli import lowlat
+from support.runs import document
 
 SECRETS = {
     "root=UUID=0e1d2c3b-aaaa-bbbb-cccc-0123456789ab": "0e1d2c3b",
@@ -242,3 +244,59 @@ def test_a_root_that_is_reached_by_a_link_is_read(tree: Tree, tmp_path: Path) ->
     real = tree(synthetic.Shape())
     (tmp_path / "link").symlink_to(real)
     assert probe(Root(str(tmp_path / "link"))) == probe(Root(str(real)))
+
+
+# --------------------------------------------------------------- runs
+
+#: What must not be in a run that is passed on.
+NAMES = (
+    *("rack7-node1", "rack7-node2", "alice", "52:54:00:12:34:56", "192.0.2.7"),
+    *("525400123456", "0b5e3f6a-1c2d-4e5f-8a9b-0c1d2e3f4a5b", "hunter2"),
+)
+
+
+def named_run(folder: Path, host: str, boot: str) -> Path:
+    """With a name, a secret or an address wherever a run has free text."""
+    run = document(f"{host}-stock", 10.0, boot_id=boot)
+    run["host"] = {"name": f"{host}.example.org", "arch": "x86_64", "online": "0-3"}
+    disk = "root=UUID=0b5e3f6a-1c2d-4e5f-8a9b-0c1d2e3f4a5b"
+    run["cmdline"] = f"{disk} quiet nohz_full=2-3 systemd.setenv=PASS=hunter2"
+    run["problems"] = [f"ssh from 192.0.2.7 to {host} ran as /home/alice/bin/run"]
+    run["loads"][0]["output"] += f"system-info:\n      hostname: {host}\n"
+    run["cpus"][0]["causes"] = [
+        {"class": "irq", "cause": "irq 24 enx525400123456-tx", "events": 1, "time_ns": 900},
+        {"class": "thread", "cause": "52:54:00:12:34:56", "events": 1, "time_ns": 900},
+    ]
+    path = folder / f"{host}-stock.json"
+    path.write_text(json.dumps(run))
+    return path
+
+
+def test_runs_are_passed_on_without_names(tmp_path: Path) -> None:
+    boot = "11111111-2222-3333-4444-555555555555"
+    paths = [named_run(tmp_path, f"rack7-node{n}", boot[:-1] + str(n)) for n in (1, 2)]
+    before = "".join(path.read_text() for path in paths)
+    assert all(name in before for name in NAMES)
+    out = tmp_path / "out"
+    answer = lowlat("capture", out, "--runs", *paths)
+    assert answer.status == 0 and "2 runs" in answer.out
+    found = {path.name: path.read_text() for path in out.iterdir()}
+    assert sorted(found) == ["host1-stock.json", "host2-stock.json"]
+    assert [name for name in NAMES for text in found.values() if name in text] == []
+    runs = [json.loads(found[name]) for name in sorted(found)]
+    assert [run["host"]["name"] for run in runs] == ["host1", "host2"]
+    assert [run["boot_id"] for run in runs] == [boot[:-1] + "1", boot[:-1] + "2"]
+    assert "nohz_full=2-3" in runs[0]["cmdline"] and runs[0]["label"] == "host1-stock"
+    # The figures are the same.
+    told = [lowlat("report", one, "--json").json() for one in (paths[0], out / "host1-stock.json")]
+    whole, less = ([figure["value"] for figure in one["figures"]] for one in told)
+    assert whole == less and len(whole) > 20
+
+
+def test_only_documents_of_lowlat_are_passed_on(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("notes")
+    (tmp_path / "other.json").write_text("{}")
+    for name, told in (("notes.txt", "not JSON"), ("other.json", "not a document of lowlat")):
+        assert told in lowlat("capture", tmp_path / "out", "--runs", tmp_path / name).refused()
+    told = lowlat("capture", "--runs", tmp_path / "other.json").refused()
+    assert "takes a folder alone" in told

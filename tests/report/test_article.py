@@ -28,6 +28,7 @@ def runs(name: str, noise: float, longest: float, policy: str) -> list[dict[str,
         value = boot["cpus"][0]["noise_ppm"]
         kept = {"causes": causes, "max_ns": longest}
         boot["cpus"] = [cpu_run(cpu, 10.0, value, **kept) for cpu in (2, 3)]
+        boot["label"] = f"{name}-{policy.replace(':', '')}"  # as measure has it
         boot["started"] = boot["started"].replace(":00:00", f":{len(policy)}0:00")
     return boots
 

@@ -8,6 +8,7 @@ by letter: the length of a command line matters, these values do not.
 import re
 from dataclasses import replace
 from functools import partial
+from typing import Callable
 
 from lowlat.host import interrupt_movers
 from lowlat.host.archive import Contents
@@ -55,12 +56,7 @@ _MAC_NAME = re.compile(r"\b(enx|wlx|wwx|slx)[0-9a-f]{12}\b")
 def redact(contents: Contents, host_name: str = "") -> Contents:
     """The contents without identifying data. Paths and names are replaced in the same way
     everywhere; interfaces named after a MAC address are numbered in order of appearance."""
-    numbers: dict[str, str] = {}
-
-    def number(match: re.Match[str]) -> str:
-        return numbers.setdefault(match[0], f"{match[1]}{len(numbers):012}")
-
-    named = partial(_MAC_NAME.sub, number)
+    named = numbering()
     files = {
         named(path): named(_file(path, data, host_name))
         for path, data in sorted(contents.files.items())
@@ -78,11 +74,30 @@ def redact(contents: Contents, host_name: str = "") -> Contents:
     )
 
 
+def numbering() -> Callable[[str], str]:
+    """Replaces interfaces named after a MAC address by numbers in order of appearance."""
+    numbers: dict[str, str] = {}
+
+    def number(match: re.Match[str]) -> str:
+        return numbers.setdefault(match[0], f"{match[1]}{len(numbers):012}")
+
+    return partial(_MAC_NAME.sub, number)
+
+
+def without_private_words(line: str) -> str:
+    """A command line whose words name no host, disk, network or secret."""
+    line, dashes, init = line.partition(" -- ")
+    return _PRIVATE.sub(_cross_out, line) + dashes + _crossed(init)
+
+
+def without_addresses(text: str) -> str:
+    return _ADDRESSES.sub(lambda match: _crossed(match[0]), text)
+
+
 def _file(path: str, data: bytes, host_name: str) -> str:
     text = data.decode("utf-8", "surrogateescape")
     if path == "/proc/cmdline":
-        text, dashes, init = text.partition(" -- ")
-        text = _PRIVATE.sub(_cross_out, text) + dashes + _crossed(init)
+        text = without_private_words(text)
         if len(host_name) > 2:
             text = re.sub(rf"\b{re.escape(host_name)}\b", "x" * len(host_name), text)
     elif path in ("/proc/cpuinfo", "/proc/sysinfo"):
@@ -101,7 +116,7 @@ def _file(path: str, data: bytes, host_name: str) -> str:
         text = _matching(text, interrupt_movers.OPTIONS)
     elif path == "/proc/config.gz" or path.startswith(("/boot/config-", "/lib/modules/")):
         text = _BUILD_NAMES.sub(_cross_out, _lines(text, "CONFIG_"))  # without the remarks
-    return _ADDRESSES.sub(lambda match: _crossed(match[0]), text)
+    return without_addresses(text)
 
 
 def _cross_out(match: re.Match[str]) -> str:

@@ -120,8 +120,11 @@ class Arm:
 
 
 def named(role: str, runs: tuple[Run, ...]) -> str:
-    """The common part of the runs' labels, without a number at the end; else the role."""
-    stems = {_NUMBER.sub("", run.label) or run.label for run in runs}
+    """The common part of the runs' labels, without a number at the end and, if there are several,
+    without the policies; else the role."""
+    several = len({run.policy for run in runs}) > 1
+    labels = [run.label.removesuffix(f"-{word(run.policy)}" if several else "") for run in runs]
+    stems = {_NUMBER.sub("", label) or label for label in labels}
     return stems.pop() if len(stems) == 1 and "" not in stems else role
 
 

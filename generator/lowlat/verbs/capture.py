@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``capture``: everything that probe reads, as one text archive for ``--root``; ``--evidence`` adds
-what verify reads."""
+what verify reads, and ``--runs`` takes names from runs."""
 
 import gzip
+import json
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Optional
 
-from lowlat.base import files
-from lowlat.base.arguments import flag, positional
+from lowlat.base import bounds, files, typed_json
+from lowlat.base.arguments import flag, option, positional
 from lowlat.base.errors import Refused
 from lowlat.host.archive import Recorder, dump, open_root
 from lowlat.host.redact import LEFT_OUT, redact
+from lowlat.host.redact_runs import without_names
 from lowlat.host.root import Root
 from lowlat.probe import probe
 from lowlat.verbs import options
 from lowlat.verify import evidence
+
+_OURS = "give files of 'lowlat-gen measure'"
+_READ = "read it before you pass it on"
 
 
 @dataclass(frozen=True)
@@ -26,10 +32,19 @@ class CaptureArguments:
     evidence_script: bool = flag(
         "print a sh script that gathers the evidence on a machine without Python"
     )
+    runs: tuple[Path, ...] = option(
+        "FILE",
+        "instead write these runs into the folder OUT, without the names of hosts and people",
+        (),
+        nargs="+",
+        action="extend",
+    )
     root: str = options.root()
 
 
 def main(args: CaptureArguments) -> int:
+    if args.runs:
+        return _runs(args)
     if args.duration is not None and not args.evidence:
         raise Refused(f"--duration {args.duration}: only --evidence waits", hint="give both")
     if args.evidence_script:
@@ -43,8 +58,36 @@ def main(args: CaptureArguments) -> int:
     files.write(
         "capture", args.out, gzip.compress(data, mtime=0) if args.out.endswith(".gz") else data
     )
-    print(f"{args.out}: {text.count(chr(10))} lines; {LEFT_OUT}; read it before you pass it on")
+    print(f"{args.out}: {text.count(chr(10))} lines; {LEFT_OUT}; {_READ}")
     return 0
+
+
+def _runs(args: CaptureArguments) -> int:
+    if args.evidence or args.duration or args.evidence_script or not args.out:
+        hint = "lowlat-gen capture FOLDER --runs FILE..."
+        raise Refused("capture --runs: takes a folder alone", hint=hint)
+    names = [path.name for path in args.runs]
+    twice = next((name for name in names if names.count(name) > 1), "")
+    if twice:
+        raise Refused(f"capture --runs: two files are {twice}", hint="rename one of them")
+    found = without_names({path.name: _document(path) for path in args.runs})
+    folder = files.make_folder(Path(args.out), "capture")
+    for name, document in found.items():
+        files.write("capture", str(folder / name), (json.dumps(document) + "\n").encode())
+    print(f"{args.out}: {len(found)} runs; {LEFT_OUT}, hosts numbered; {_READ}")
+    return 0
+
+
+def _document(path: Path) -> object:
+    with files.reporting_errors(str(path), _OURS):
+        data = files.read(path, bounds.DOCUMENT)
+    try:
+        document = typed_json.parse(data)
+    except ValueError as error:
+        raise Refused(f"{path}: not JSON: {error}", hint=_OURS) from error
+    if not isinstance(document, dict) or not str(document.get("schema")).startswith("lowlat."):
+        raise Refused(f"{path}: not a document of lowlat", hint=_OURS)
+    return document
 
 
 def capture(root: Root, evidence_s: Optional[float] = None) -> str:
