@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_verify import DMESG, count, lowlat, planned
+from booted import DMESG, count, lowlat, planned
 
 from support.machines import fair_server, write_tree
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from test_verify import DMESG, lowlat, planned
+from booted import DMESG, lowlat, planned
 
 from lowlat.catalogue import lookup
 from lowlat.host.kernel_messages import MESSAGES

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
-from test_verify import planned, thread
+from booted import planned, thread
 
 from lowlat.host.root import BOOT_ID
 from support import debs

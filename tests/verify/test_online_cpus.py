@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_verify import planned
+from booted import planned
 
 from lowlat.host.root import Root
 from lowlat.verify.watch import Watch

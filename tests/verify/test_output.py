@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_verify import DMESG, TUNED_BOOT, lowlat
+from booted import DMESG, TUNED_BOOT, lowlat
 
 from lowlat.model.cpuset import CpuSet
 from support.machines import CPU, fair_server, machine, write_tree

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from test_verify import lowlat, planned
+from booted import lowlat, planned
 
 from lowlat.host.archive import Archive, Recorder, dump, parse
 from lowlat.host.root import Root

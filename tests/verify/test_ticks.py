@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from test_verify import count, planned, ticks
+from booted import count, planned, ticks
 
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root

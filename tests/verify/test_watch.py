@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_verify import SWAYED, planned, tuned
+from booted import SWAYED, planned, tuned
 
 from lowlat.host.root import Root
 from lowlat.verify.watch import Watch
