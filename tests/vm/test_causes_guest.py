@@ -47,7 +47,6 @@ lowlat-measure --cpus 2-3 --emulated --no-oslat --warmup 5s --duration 10s --thr
 echo $? >/capture/status
 mount -t tracefs none /sys/kernel/tracing
 ls /sys/kernel/tracing/instances >/capture/left
-ls -d /sys/kernel/tracing/events/osnoise >/capture/osnoise 2>&1
 echo "=== begin"
 tar -C /capture -c . | gzip | base64
 echo "=== end"
@@ -105,9 +104,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     assert status == "0", (folder / "capture" / "out").read_text()
     document: dict[str, Any] = json.loads((folder / "capture" / "run.json").read_text())
     attach(document, folder / "capture", folder / "capture" / "gaps.csv")
-    document["files"] = {
-        name: (folder / "capture" / name).read_text() for name in ("left", "osnoise", "out")
-    }
+    document["files"] = {name: (folder / "capture" / name).read_text() for name in ("left", "out")}
     return document
 
 
@@ -155,4 +152,3 @@ def test_events_that_the_kernel_has_not_are_named(run: dict[str, Any]) -> None:
     # From 6.4 on the kernel tells who sent an interrupt; without the TSC it tells times in us.
     assert ("cut to microseconds" in notes) == (run["clock"]["source"] != "tsc")
     assert ("ipi/ipi_send_cpu" in notes) == run["kernel"].startswith("6.1.")
-    assert ("osnoise/*" in notes) == ("No such file" in run["files"]["osnoise"])
