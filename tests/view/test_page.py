@@ -45,6 +45,11 @@ def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
     return Desk(tmp_path, capsys)
 
 
+def found(printed: str) -> str:
+    """The finding above the next step, on one line."""
+    return " ".join(printed.partition("\nNext: ")[0].split())
+
+
 # The content
 
 
@@ -53,7 +58,7 @@ def test_the_finding_comes_first_and_every_section_is_in_the_contents(desk: Desk
     _, printed, _ = desk.call(*words)
     page = desk.page(*words)
     assert [tag for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)][0] == "h1"
-    finding, _, basis = printed.splitlines()[0].removesuffix(").").rpartition(" (")
+    finding, _, basis = found(printed).removesuffix(").").rpartition(" (")
     basis = basis.removeprefix("descriptive only: ")  # the badge says so
     assert page.text.index(finding) < page.text.index(basis) < page.text.index("better: less")
     assert "Described, not tested" in page.text and "descriptive only: " not in page.text
@@ -529,7 +534,7 @@ def test_runs_that_are_compared_with_nothing_have_a_page(desk: Desk) -> None:
     runs = sample_runs.write(desk.folder, "stock", 2, sample_runs.STOCK)
     _, printed, _ = desk.call(*runs)
     page = desk.page(*runs)
-    finding, _, state = printed.splitlines()[0].removesuffix(").").rpartition(" (")
+    finding, _, state = found(printed).removesuffix(").").rpartition(" (")
     assert finding.startswith("stock on CPUs 2-3,6-7") and "complete" in state
     assert page.text.index(finding) < page.text.index(state) < page.text.index("In figures")
     rows = {row["arm"]: row for row in page.csv("arms.csv")}
