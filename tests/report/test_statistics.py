@@ -292,6 +292,9 @@ def test_no_noise_at_all_is_as_much_as_a_run_can_tell(bench: ReportBench) -> Non
     assert figure["ratio"] == pytest.approx(figure["before"] / figure["after"])
     assert figure["p"] == pytest.approx(SMALLEST)
     assert figure["ci95"] is None and figure["ratio_at_least"] > 1
+    files = [str(bench.folder / f"{name}{n}.json") for name in "ba" for n in range(8)]
+    told = bench.call(*files[:8], "--against", *files[8:])[1].partition("\n")[0]
+    assert re.search(r"times less \(at least [\d,.]+ with 95 % confidence; p = 0.0078", told)
     both = bench.json(arm("s", [0.0] * 6), arm("t", [0.0] * 6, first=1))
     assert both["verdict"] == "no-measurable-change"
     assert both["why"].endswith(

@@ -168,7 +168,8 @@ def finding(report: Report) -> tuple[str, str]:
         return f"{subject} did not measurably change: {apart}", report.why
     verb = "rose" if report.verdict == INCREASED else "fell"
     apart = f"{verb} from {one} in {report.first} to {other} in {report.name}"
-    between = f"{interval(primary)} with 95 % confidence; " if primary.ci95 else ""
+    known = interval(primary)
+    between = f"{known} with 95 % confidence; " if known else ""
     return f"{subject} {apart}: {change(primary)}", f"{between}{report.why}"
 
 

@@ -71,11 +71,14 @@ def infer(rows: Sequence[TwoSamples]) -> tuple[Result, ...]:
     flipped = _flips(len(rows[0].before))
     differences = np.stack([np.subtract(*row.logs()) for row in rows], axis=1)
     observed = differences.sum(axis=0)
-    null = np.abs(observed - 2 * flipped @ differences)
+    # Up to a hundred CPUs have thousands of rows: the statistics of all flips are the large array.
+    null = flipped @ differences
+    null *= -2
+    null += observed
+    np.abs(null, out=null)
     drawn = len(rows[0].before) > _MOST
     p = _shares(null, np.abs(observed), drawn)
     adjusted = _largest(np.abs(observed), null, drawn) if len(rows) > 1 else p
-    # Up to a hundred CPUs have thousands of rows: the statistics of all flips are the large array.
     del null
     least, greatest = (np.stack(ends, axis=1) for ends in zip(*(row.bounds() for row in rows)))
     lows, highs = _low_ends(least, flipped), -_low_ends(-greatest, flipped)
@@ -141,11 +144,13 @@ def _largest(observed: Array, null: Array, drawn: bool) -> Array:
     and of rows with smaller ones, reaches the observed one."""
     import numpy as np
 
-    spread = np.sqrt((null**2).mean(axis=0))
+    spread = np.sqrt(np.einsum("ij,ij->j", null, null) / len(null))
     spread[spread == 0] = np.inf
     ours = observed / spread
     order = np.argsort(ours)
-    largest = np.maximum.accumulate(null[:, order] / spread[order], axis=1)
+    largest = null[:, order]
+    largest /= spread[order]
+    np.maximum.accumulate(largest, axis=1, out=largest)
     shares = _shares(largest, ours[order], drawn)
     result: Array = np.empty_like(ours)
     result[order] = np.maximum.accumulate(shares[::-1])[::-1]
