@@ -131,7 +131,11 @@ def test_a_test_that_ends_when_it_is_clear_says_how_far_it_is(bench: WrittenBenc
     )
     assert few["more_pairs"] == [2, 9]
     assert few["campaign"]["departures"] == []
-    done = bench.told(bench.boots(campaign, [2.0] * 5 + [2.5]))
+    runs = bench.boots(campaign, [2.0] * 5 + [2.5])
+    for run in runs:
+        took = 5.0 * run["cpus"][0]["noise_ppm"]
+        run["work"] = [{"kind": "memory", "cpus": "2", "samples": 9, "mean_ns": took}]
+    done = bench.told(runs)
     assert done["verdict"] == "reduced"
     assert done["why"].startswith("e = 24") and "about the median pair" in done["why"]
     (primary,) = [one for one in done["endpoints"] if one["primary"]]
@@ -140,5 +144,7 @@ def test_a_test_that_ends_when_it_is_clear_says_how_far_it_is(bench: WrittenBenc
     assert primary["p"] == pytest.approx(1 / done["e_value"])
     assert not [one for one in done["endpoints"] if one["p"] is not None and not one["primary"]]
     assert not any("judge once" in flag or "only if all agree" in flag for flag in done["flags"])
+    (work,) = [flag for flag in done["flags"] if "latency of work" in flag]
+    assert work.endswith("shorter (memory), which is not tested")
     never = bench.told(bench.boots(campaign, [1.05, 0.95] * 10))
     assert never["verdict"] == "no-measurable-change" and "20 pairs are the most" in never["why"]

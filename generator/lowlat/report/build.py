@@ -102,19 +102,18 @@ def build(before: Arm, after: Arm, primary: Key) -> Report:
         if guard and not before.runs[0].emulated:
             lost = throughput.loss(before, after, *guard[0])
         worked = {e.key: (e.before, e.after) for e in figures if e.cpu == "all"}
-        judged = work_words.verdicts(figures)
+        dearer, timed = work_words.told(figures)
         weighty = [
             *_swallowed((before, after)),
             *comparable.doses(before, after),
             *_slower(figures),
-            *work_words.dearer_calls(worked, judged),
+            *dearer,
             *([str(lost)] if lost and (lost.least or 0.0) > 0 else []),
         ]
         gaps = (*before.longest(pair.cpus), *after.longest(pair.cpus))
         concluded = replace(concluded, why="; ".join([concluded.why, *weighty]))
         beside = siblings.compared(before, after, pair.cpus, worked)
         told = [str(lost)] if lost and str(lost) not in weighty else []
-        timed = work_words.sentences(worked, judged)
         flags = [*weighty, *told, *timed, *beside, *paired.flags(), *flags]
         seconds = _seconds(before, pair.cpus), _seconds(after, pair.cpus)
         if concluded.word != REFUSED:

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Optional
 
 from lowlat.model.run import Run
-from lowlat.report import comparable
+from lowlat.report import comparable, work_words
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report, needed
 from lowlat.report.pair import ComparedFigure, Pair
@@ -50,13 +50,17 @@ def judged(report: Report, before: Arm, after: Arm) -> Report:
 def _described(report: Report, before: Arm, after: Arm) -> Report:
     """The report without the test of a fixed number of pairs, and what it says of that."""
     more = [needed(report.more_pairs, report.pairs)] if report.more_pairs else []
-    told = {*Pairing.of(before, after).flags(), *more}
-    untested = (replace(e, p=None, ci95=None, ratio_at_least=None) for e in report.endpoints)
+    untested = [replace(e, p=None, ci95=None, ratio_at_least=None) for e in report.endpoints]
+    tested, work = (
+        [words for part in work_words.told(figures) for words in part]
+        for figures in (report.endpoints, untested)
+    )
+    told = {*Pairing.of(before, after).flags(), *more, *tested}
     return replace(
         report,
         verdict=DESCRIPTIVE,
         endpoints=tuple(untested),
-        flags=tuple(flag for flag in report.flags if flag not in told),
+        flags=(*work, *(flag for flag in report.flags if flag not in told)),
         more_pairs=None,
     )
 

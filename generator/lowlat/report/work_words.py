@@ -14,16 +14,24 @@ _CALL = "kill"
 _DEARER = 1.05
 
 #: Before and after, over all CPUs.
-Values = Mapping[Key, tuple[float, float]]
+_Values = Mapping[Key, tuple[float, float]]
 
 
-def verdicts(figures: Iterable[ComparedFigure]) -> dict[str, str]:
+def _verdicts(figures: Iterable[ComparedFigure]) -> dict[str, str]:
     """The verdict about each kind of work whose mean time was tested."""
     timed = (one for one in figures if one.name == MEAN and one.cpu == "all")
     return {one.row: verdict.word_of(one) for one in timed if one.p is not None}
 
 
-def sentences(known: Values, judged: Mapping[str, str]) -> Iterator[str]:
+def told(figures: Iterable[ComparedFigure]) -> tuple[list[str], list[str]]:
+    """What is to be said of work among these figures: what weighs on the claim, and the rest."""
+    every = list(figures)
+    known = {one.key: (one.before, one.after) for one in every if one.cpu == "all"}
+    judged = _verdicts(every)
+    return list(_dearer_calls(known, judged)), list(_sentences(known, judged))
+
+
+def _sentences(known: _Values, judged: Mapping[str, str]) -> Iterator[str]:
     """The change of the mean time of work in percent, by the verdict of each kind that was
     tested."""
     changes = {kind: _shorter(kind, known) for kind in kinds(known)}
@@ -41,7 +49,7 @@ def sentences(known: Values, judged: Mapping[str, str]) -> Iterator[str]:
             yield f"latency of work was {_span(own)} {word} ({', '.join(own)}), which is not tested"
 
 
-def dearer_calls(known: Values, judged: Mapping[str, str]) -> Iterator[str]:
+def _dearer_calls(known: _Values, judged: Mapping[str, str]) -> Iterator[str]:
     """A message if a system call takes longer: nohz_full makes entering the kernel slower. Where
     that was tested, the test decides."""
     before, after = known.get(Key("work_p50_ns", row=_CALL), (1.0, 1.0))
@@ -56,7 +64,7 @@ def _span(changes: Mapping[str, float]) -> str:
     return f"{least} %" if least == most else f"{least} to {most} %"
 
 
-def _shorter(kind: str, known: Values) -> float:
+def _shorter(kind: str, known: _Values) -> float:
     """The decrease of the mean in percent; of a sleep, of its time beyond the requested one."""
     before, after = known.get(Key("work_late_ns", row=kind)) or known[Key(MEAN, row=kind)]
     return 100 * (1 - after / before) if before else 0.0
