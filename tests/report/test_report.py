@@ -28,7 +28,7 @@ from support.runs import (
 
 CONTRACT = ["schema", "verdict", "why", "boots", "seconds", "emulated", "endpoints"]
 CONTRACT += ["not_in_effect", "flags", "labels", "longest_gaps", "sets", "kernels"]
-CONTRACT += ["throughput", "pairs", "order", "unpaired", "more_pairs"]
+CONTRACT += ["throughput", "pairs", "order", "unpaired", "more_pairs", "campaign", "e_value"]
 ENDPOINT = ["name", "unit", "cpu", "before", "after", "ratio", "ratio_at_least"]
 ENDPOINT += ["ci95", "p", "primary", "pooling", "counts", "ranges", "more_than"]
 DURATIONS = ("noise_ppm", "events_per_s@", "tw_", "max_ns", "oslat_")
@@ -501,7 +501,7 @@ def test_a_binary_is_refused(bench: ReportBench, tmp_path: Path) -> None:
 
 
 def test_the_command_line_has_status_1_for_a_missed_gate(bench: ReportBench) -> None:
-    good, after = (bench.write(f"{name}.json", document(name, 4.0)) for name in ("good", "after"))
+    good, after = _arms(bench, document("good", 4.0), document("after", 4.0))[::2]
     answer = lowlat("report", good, "--against", after, "--require", "noise_ppm>=2")
     assert answer.status == 1
     assert answer.out.startswith("Noise on the isolated CPUs: 100.0 ppm (0.010 %) in good")

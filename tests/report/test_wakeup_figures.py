@@ -163,7 +163,7 @@ def test_of_several_arms_all_are_about_the_same(bench: ReportBench) -> None:
         for name, runs in (
             ("stock", woken("stock", BEFORE, 80)),
             ("plain", woken("plain", AFTER, 60, first=1)),
-            ("rt", judged(woken("rt", AFTER, 20, first=2))),
+            ("rt", judged(woken("rt", AFTER, 20, first=1))),
         )
     ]
     words = [*arms[0], "--arm", "plain", *arms[1], "--arm", "rt", *arms[2]]

@@ -84,7 +84,12 @@ def document(label: str, entries: float, noise: float = 100.0, **changes: Any) -
         "host": {"name": "node"},
         "added_later": {"is": "ignored"},
     }
-    return {**run, **changes}
+    cpus: list[dict[str, Any]] = changes.pop("cpus", run["cpus"])
+    return {**run, **changes, "cpus": [_apart(cpu) for cpu in cpus]}
+
+
+def _apart(cpu: dict[str, Any]) -> dict[str, Any]:
+    return {**cpu, "noise_ns": cpu["noise_ns"] and cpu["noise_ns"] + next(_MADE) / 1e3}
 
 
 BEFORE = (100.0, 104.0, 97.0, 102.0, 99.0, 100.4, 101.0, 99.8)
