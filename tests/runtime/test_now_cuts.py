@@ -4,14 +4,16 @@ every file whatever was done. LOWLAT_CUTS=1 tries every call."""
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from support import needs, now_tree
 from support.hosttree import Host
+from support.now_tree import IrqbalanceStandIn
 from support.powercut import NEEDS_CC, Cutting, calls, sampled
 
 pytest_plugins = ["support.powercut"]
@@ -21,27 +23,43 @@ pytestmark = [NEEDS_CC, needs.root("mounts in a namespace of its own"), pytest.m
 _MOST = 6
 
 
+_WORDS = {"apply": ("apply", "--now"), "rollback": ("rollback",)}
+
+
+@contextlib.contextmanager
+def irqbalance(tree: Path, banned: str = "00000000") -> Iterator[None]:
+    """A stand-in with this ban list, which by itself bans nothing."""
+    daemon = IrqbalanceStandIn(tree)
+    daemon.banned = banned
+    daemon.start()
+    yield
+    daemon.end()
+
+
 @pytest.mark.parametrize("action", ["apply", "rollback"])
 def test_a_kill_in_any_call_is_put_right_by_a_rollback(
     tmp_path: Path, cutting: Cutting, tell: Callable[[str], None], action: str
 ) -> None:
     tree = now_tree.write(tmp_path / "host")
-    (tree / "tmp").mkdir()
-    host, pristine = Host(tree, cutting), now_tree.content(tree)
-    words = ("apply", "--now") if action == "apply" else ("rollback",)
-    if action == "rollback":
-        host.done("apply", "--now")
-    shutil.copytree(tree, tmp_path / "kept")
-    assert cutting.run(host, -1, *words).status == 0
+    for name in ("tmp", "run/systemd/system"):
+        (tree / name).mkdir(parents=True)
+    host, words = Host(tree, cutting), _WORDS[action]
+    with irqbalance(tree):
+        pristine = now_tree.content(tree)
+        if action == "rollback":
+            host.done("apply", "--now")
+        shutil.copytree(tree, tmp_path / "kept", ignore=shutil.ignore_patterns("*.sock"))
+        assert cutting.run(host, -1, *words).status == 0
     count = calls(host)
     tried = sampled(range(1, count + 1), _MOST)
     for at in tried:
         shutil.rmtree(tree)
         shutil.copytree(tmp_path / "kept", tree)
-        answer = cutting.run(host, at, *words)
-        assert answer.status == -9, (at, answer)
-        shutil.rmtree(tree / "tmp")
-        host.done("rollback")
+        with irqbalance(tree, "0000000e" if action == "rollback" else "00000000"):
+            answer = cutting.run(host, at, *words)
+            assert answer.status == -9, (at, answer)
+            shutil.rmtree(tree / "tmp")
+            host.done("rollback")
         (tree / "tmp").mkdir()
         left = {
             name: text

@@ -67,12 +67,12 @@ def content(tree: Path) -> dict[str, str]:
 
 class IrqbalanceStandIn(threading.Thread):
     """Answers as irqbalance 1.9.5 does (irqbalance.c sock_handle()), at once; ``own`` is the mask
-    that it bans by itself. Has the messages that set something."""
+    that it bans by itself, ``banned`` the one in use. Has the messages that set something."""
 
     def __init__(self, tree: Path, pid: int = 77, own: str = "00000000") -> None:
         super().__init__(daemon=True)
         self.told: list[str] = []
-        self._own = self._banned = own
+        self._own = self.banned = own
         self._socket = socket.socket(socket.AF_UNIX)
         write_tree(tree, {f"proc/{pid}/comm": "irqbalance\n", f"proc/{pid}/environ": "HOME=/\0"})
         folder = tree / "run/irqbalance"
@@ -98,9 +98,9 @@ class IrqbalanceStandIn(threading.Thread):
         match = re.fullmatch(r"settings cpus ([\d,-]+|NULL)\0", text)
         if match:
             self.told.append(text.rstrip("\0"))
-            self._banned = self._own if match[1] == "NULL" else _mask(match[1])
+            self.banned = self._own if match[1] == "NULL" else _mask(match[1])
         elif text == "setup":
-            peer.send(f"SLEEP 10 IRQ 24 LOAD 0 DIFF 0 CLASS 0 BANNED {self._banned}".encode())
+            peer.send(f"SLEEP 10 IRQ 24 LOAD 0 DIFF 0 CLASS 0 BANNED {self.banned}".encode())
 
     def end(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)

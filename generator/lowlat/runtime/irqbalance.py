@@ -36,6 +36,11 @@ _DROP_IN = "/run/systemd/system/irqbalance.service.d/lowlat.conf"
 #: A file, since the unit's own EnvironmentFile= would override Environment=. The mask would count
 #: before the list.
 _ENVIRONMENT = f"{runstate.FOLDER}/irqbalance.env"
+_UNIT = f"""# Until the next boot, by lowlat-gen apply --now.
+[Service]
+EnvironmentFile=-{_ENVIRONMENT}
+"""
+_INCOMPLETE = "incomplete"
 _MARK = "LOWLAT_BANS=1"
 _TEXT = f"{_MARK}\nIRQBALANCE_BANNED_CPUS=\nIRQBALANCE_BANNED_CPULIST="
 
@@ -46,7 +51,7 @@ _SYSTEMCTL_S = 90.0
 
 
 def read(root: Root, path: str) -> Optional[str]:
-    """A LIST of CPUs; None if the daemon does not tell."""
+    """A LIST of CPUs; None if the daemon does not tell; no list if a change was interrupted."""
     if path == NOW:
         said = root.answer("irqbalance", lambda tree: _ask(tree, "setup") or "")
         told = re.search(r"BANNED ([0-9a-f,]+)", said)
@@ -54,7 +59,9 @@ def read(root: Root, path: str) -> Optional[str]:
             return str(CpuSet.parse_mask(told[1])) if told else None
         return None
     text = root.read(_ENVIRONMENT)
-    return text.rpartition("=")[2] if text is not None else str(_unaided(root))
+    if root.absent(_DROP_IN) != (text is None):
+        return _INCOMPLETE
+    return str(_unaided(root)) if text is None else text.rpartition("=")[2]
 
 
 def there(root: Root, path: str) -> bool:
@@ -88,17 +95,21 @@ def _unaided(root: Root) -> CpuSet:
 
 
 def _keep(root: Root, cpus: CpuSet) -> str:
-    if cpus == _unaided(root):
-        for path in (_DROP_IN, _ENVIRONMENT):
-            runstate.forget(root, path)
-        runstate.forget_folder(root, _DROP_IN.rpartition("/")[0])
+    unaided = _unaided(root)
+    aided = cpus != unaided
+    if aided:
+        runstate.keep(root, _DROP_IN, _UNIT)
     else:
-        runstate.keep(root, _ENVIRONMENT, f"{_TEXT}{cpus}\n")
-        drop_in = f"[Service]\nEnvironmentFile=-{_ENVIRONMENT}\n"
-        runstate.keep(
-            root, _DROP_IN, f"# Until the next boot, by lowlat-gen apply --now.\n{drop_in}"
-        )
-    return _systemctl(root, "daemon-reload")
+        runstate.forget(root, _DROP_IN)
+        runstate.forget_folder(root, _DROP_IN.rpartition("/")[0])
+    if problem := _systemctl(root, "daemon-reload"):
+        return problem
+    # Last: until both files are there or gone, read() tells of no list.
+    if aided:
+        runstate.keep(root, _ENVIRONMENT, f"{_TEXT}{cpus | unaided}\n")
+    else:
+        runstate.forget(root, _ENVIRONMENT)
+    return ""
 
 
 def _tell(root: Root, cpus: CpuSet) -> str:

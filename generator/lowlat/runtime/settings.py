@@ -9,6 +9,7 @@ import errno
 import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -271,7 +272,9 @@ def _wanted(outcome: Inspected, root: Root) -> str:
     that has to cover the planned CPUs keeps its own."""
     if outcome.entry.reads is ValueFormat.COVERS:
         planned = CpuSet.parse_list(outcome.setting.value)
-        return str(CpuSet.parse_list(outcome.value or "") | planned)
+        with suppress(CpuSetError):
+            return str(CpuSet.parse_list(outcome.value or "") | planned)
+        return str(planned)
     if outcome.entry.reads is not ValueFormat.WITHIN:
         return outcome.setting.value
     planned = CpuSet.parse_mask(outcome.setting.value)
