@@ -51,7 +51,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def _rate(found: Any, when: str) -> float:
     """Interrupts a second but the tick's, which stays: of the busy CPU that has more of them."""
-    rows = found[when]["rows"].values()
+    rows: list[dict[str, float]] = [*found[when]["rows"].values()]
     return max(sum(rate for label, rate in row.items() if label != "LOC") for row in rows)
 
 
