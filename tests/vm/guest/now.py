@@ -220,7 +220,7 @@ def _confined(pid: int) -> bool:
 def spin(now: bool) -> list[subprocess.Popen[bytes]]:
     """A busy task on each CPU of CPUS, in the partition if there is one."""
     join = "echo $$ >/sys/fs/cgroup/lowlat.slice/cgroup.procs;" if now else ""
-    script = f"{join} taskset -p -c $0 $$ >/dev/null; echo spinner >/proc/$$/comm; {_BUSY}"
+    script = f"{join} taskset -p -c $0 $$ >/dev/null; printf spinner >/proc/$$/comm; {_BUSY}"
     started = [subprocess.Popen(["sh", "-c", script, str(cpu)]) for cpu in CPUS]
     until = time.monotonic() + _LIMIT_S
     while {read(Path(f"/proc/{one.pid}/comm")) for one in started} != {"spinner"}:
@@ -312,6 +312,7 @@ def main(folder: Path, seconds: float) -> None:
         found["rolled back"] = lowlat("rollback")
         time.sleep(5)
         found["left"] = changes(before, snapshot(tasks))
+        print("left:", found["left"], flush=True)
         found["after"] = counted(seconds, False)
         lowlat(*apply[:2], "--isolate", "pool=2-3", "--enable", "cpuset.sets=root")
         found["pool"] = pooled(seconds)
