@@ -220,7 +220,10 @@ def _path(target: str) -> str:
 
 
 def _file(entry: Tunable, target: str, value: str) -> Files:
-    """The place where a target holds a value: a file, or a kernel thread."""
+    """The place where a target holds a value: a file, a kernel thread, or irqbalance's answer."""
+    if target.startswith("irqbalance:"):
+        said = f"SLEEP 10 BANNED {CpuSet.parse_list(value).mask()}\n"
+        return {".lowlat/irqbalance": said, ".lowlat/managers": "irqbalance\n"}
     if not target.startswith("kthread:"):
         return {_path(target): _held(entry.reads, value)}
     name = target[len("kthread:") :].rpartition(":")[0].replace("*", "kswapd0")
@@ -234,7 +237,7 @@ def _other(reads: ValueFormat, value: str) -> str:
     """A value that means something else."""
     if reads in (ValueFormat.MASK, ValueFormat.WITHIN):
         return "f"
-    if reads is ValueFormat.LIST:
+    if reads in (ValueFormat.LIST, ValueFormat.COVERS):
         return "0-1"
     return "7" if value != "7" else "8"
 
@@ -287,7 +290,7 @@ def _planted_at_run_time(made: PlantedSetting) -> Iterator[tuple[str, Files]]:
     thread = target.startswith("kthread:")
     held = _file(entry, target, made.value)
     name = next(iter(held))
-    path = f"/{name}"
+    path = f"/{name}" if target.startswith("/") else target
     if thread:
         comm = re.search(r"\((.*)\)", held[name])
         what = target.rpartition(":")[2]
@@ -472,7 +475,7 @@ def test_a_kept_interrupt_that_came_leaves_the_setting_open(times: int, tmp_path
 _OURS = [
     entry
     for entry in CATALOGUE
-    if entry.rows and not (entry.tuned or entry.cgroup or entry.rows[0].path.startswith("kthread:"))
+    if entry.rows and entry.rows[0].path.startswith("/") and not (entry.tuned or entry.cgroup)
 ]
 
 
