@@ -126,6 +126,13 @@ def test_the_mark_itself_does_not_count() -> None:
     assert kinds(others)["minor-faults", ""] == 1
 
 
+def test_only_the_time_observed_counts() -> None:
+    at = 41_198_094_630_123
+    assert kinds(tally(fault(FEED), scope=replace(SCOPE, begin_ns=at, end_ns=at))) != {}
+    for outside in (replace(SCOPE, begin_ns=at + 1), replace(SCOPE, end_ns=at - 1)):
+        assert kinds(tally(fault(FEED), scope=outside)) == {}
+
+
 def test_from_the_start_is_from_execve_on() -> None:
     execs = event("PERF_RECORD_COMM exec: a: b:70/70")
     child = event("PERF_RECORD_COMM exec: sh:69/69", tid=69, pid=69)

@@ -90,21 +90,23 @@ def audit(programs: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def stand_in(programs: Path, recorded: str, *, lost: int = 0) -> None:
     """A perf that answers, and "prints" what it was given."""
     text = f"""#!{Path(sys.executable).resolve()}
-import os, re, sys
+import os, sys, time
 words = sys.argv[1:]
 if words[:1] == ["version"]: sys.exit(print("perf version 6.1"))
-if words[:1] == ["script"]: sys.exit(print({recorded!r}.format(pid=open(words[2]).read())))
+if words[:1] == ["script"]:
+    pid, now = open(words[2]).read().split()
+    sys.exit(print({recorded!r}.format(pid=pid, now=now)))
 if words[:1] == ["report"]:
     sys.exit(print("Aggregated stats:\\n LOST_SAMPLES events: 1\\nminor-faults stats:\\n"
                    "  LOST_SAMPLES events: {lost}"))
-open(words[words.index("--output") + 1], "w").write(words[words.index("-p") + 1])
 commands, answers = map(int, words[-1][3:].split(","))
 for line in os.fdopen(commands):
     os.write(answers, b"ack\\n")
     if line == "stop\\n": break
+pid, now = words[words.index("-p") + 1], int(time.monotonic()) + 1
+open(words[words.index("--output") + 1], "w").write(f"{{pid}} {{now}}")
 """
-    (programs / "perf").write_text(text)
-    (programs / "perf").chmod(0o755)
+    write(programs / "perf", text)
 
 
 def write(program: Path, text: str) -> None:
@@ -148,8 +150,8 @@ def test_a_perf_that_does_not_work(programs: Path) -> None:
 
 
 RECORDED = f"""
-{{pid}}/{{pid}} [{CPU}] 1.000000001: PERF_RECORD_COMM exec: sh:{{pid}}/{{pid}}
-{{pid}}/{{pid}} [{CPU}] 1.000000002: minor-faults:
+{{pid}}/{{pid}} [{CPU}] {{now}}.000000001: PERF_RECORD_COMM exec: sh:{{pid}}/{{pid}}
+{{pid}}/{{pid}} [{CPU}] {{now}}.000000002: minor-faults:
 \t 1369 fee\x1b[2Jd+0x1 (/no/such/feed\x07)
 """
 

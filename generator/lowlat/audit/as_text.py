@@ -2,7 +2,7 @@
 """An audit in words."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from lowlat.audit import kinds
@@ -66,7 +66,7 @@ def lines(audit: Audit, limits: Iterable[Most]) -> Iterator[str]:
     elsewhere = [f"{count} {kinds.TITLES[kind]}" for kind, count in audit.elsewhere.items()]
     if elsewhere:
         yield from filled(f"On other CPUs, and not counted: {', '.join(elsewhere)}.")
-    yield from _not_seen(audit)
+    yield from not_seen(audit.unseen)
     for problem in audit.problems:
         yield from filled(f"The counts are lower bounds: {problem}.")
     for limit in limits:
@@ -84,9 +84,15 @@ def _places(rows: list[AuditRow]) -> Iterator[str]:
         yield f"  {rest:9}    at {len(rows) - _ROWS} more places (--out FILE has them)"
 
 
-def _not_seen(audit: Audit) -> Iterator[str]:
+def observer(perf: bool) -> str:
+    """Who counts."""
+    return "perf" if perf else "the kernel's accounts (all CPUs)"
+
+
+def not_seen(unseen: Mapping[str, str]) -> Iterator[str]:
+    """A line for each reason."""
     reasons: dict[str, list[str]] = {}
-    for what, why in audit.unseen.items():
+    for what, why in unseen.items():
         reasons.setdefault(why, []).append(kinds.TITLES.get(what, what))
     for why, titles in reasons.items():
         yield from filled(f"Not seen: {', '.join(titles)}: {why}.")

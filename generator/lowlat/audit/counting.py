@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """From the records to counts by kind and place."""
 
+import math
 import re
 import signal
 from collections import Counter, defaultdict
@@ -29,14 +30,16 @@ _AT_MARK = {*_SENDS, "read", "readv", "recvfrom", "recvmsg", "close"}
 
 @dataclass(frozen=True)
 class Scope:
-    """What counts: events on ``cpus``; of the process ``pid`` and its children, from its program's
-    start on if ``from_start``; up to the second message on ``mark_fd``, whose own calls do not
-    count. ``executable`` is the path of the program, ``machine`` that of uname(2)."""
+    """What counts: events on ``cpus`` between two times in ns (CLOCK_MONOTONIC); from the start of
+    the program of process ``pid`` on if ``from_start``; up to the second message on ``mark_fd``,
+    whose own calls do not count. ``executable`` is the program's path, ``machine`` uname(2)'s."""
 
     cpus: CpuSet
     pid: int
     machine: str
     executable: str = ""
+    begin_ns: int = 0
+    end_ns: float = math.inf
     from_start: bool = False
     mark_fd: Optional[int] = None
 
@@ -92,12 +95,15 @@ class _Counting:
                 tally.lost += record.events
             elif isinstance(record, Started):
                 self._running = self._running or record.pid == self._scope.pid
-            elif self._running and record.event in _KINDS:
+            elif self._counts(record) and record.event in _KINDS:
                 self._take(record, self._threads[record.tid])
         for thread in self._threads.values():
             tally.sites += thread.sites
             tally.elsewhere += thread.elsewhere
         return tally
+
+    def _counts(self, sample: Sample) -> bool:
+        return self._running and self._scope.begin_ns <= sample.time_ns <= self._scope.end_ns
 
     def _take(self, sample: Sample, thread: _ThreadState) -> None:
         kind = _KINDS[sample.event]

@@ -3,9 +3,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Optional
 
+from lowlat.base import process
 from lowlat.host.root import Root
 
 #: Where a system mounts tracefs; perf looks there too.
@@ -80,6 +81,10 @@ class Sight:
         """The kinds of which the kernel's accounts know more than perf."""
         whole = {event.kind for event in self.events if self.kernel}
         return tuple(kind for kind in ACCOUNTED if kind not in whole)
+
+    def without_lines(self) -> "Sight":
+        why = f"addr2line is not installed: {process.package_hint('addr2line')}"
+        return replace(self, unseen={**self.unseen, "files and lines": why})
 
 
 def sight(root: Root) -> Sight:

@@ -71,6 +71,7 @@ class PerfRecording:
     def _record(self) -> Iterator[str]:
         yield from (self._perf, "record", "--quiet", "--output", str(self._data), "--delay", "-1")
         yield from ("--no-buildid", "--no-buildid-cache", "--timestamp", "--sample-cpu")
+        yield from ("--clockid", "monotonic")
         yield from ("--count", "1", "--mmap-pages", str(self._pages()))
         yield from ("--user-callchains", "--call-graph", f"dwarf,{bounds.STACK}")
         # Maps from before execve would stay with perf and spoil its unwinding; at the end there is

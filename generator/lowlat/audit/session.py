@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs a program and audits it: who observes, from when to when, and what comes of it."""
 
+import math
 import os
 import shutil
 import socket
@@ -11,7 +12,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.audit import accounts, counting, kinds, lines, result
+from lowlat.audit import accounts, as_text, counting, kinds, lines, result
 from lowlat.audit.counting import Counts, Scope
 from lowlat.audit.kinds import Sight
 from lowlat.audit.recording import PerfRecording
@@ -43,7 +44,7 @@ class Wish:
 def run(command: Sequence[str], place: Launch, wish: Wish, root: Root) -> Audit:
     """Run the program, audited. Raises Refused if a limit cannot be judged here or perf cannot
     record, and as launch.run_and_keep()."""
-    perf, sight = _observer(root)
+    perf, sight = observer(root)
     _refuse_unseen(wish, sight)
     user = asking()
     recorder = PerfRecording(perf, sight, user) if perf else None
@@ -53,7 +54,7 @@ def run(command: Sequence[str], place: Launch, wish: Wish, root: Root) -> Audit:
         return session.audit(command, place)
 
 
-def _observer(root: Root) -> tuple[str, Sight]:
+def observer(root: Root) -> tuple[str, Sight]:
     """perf's path and what it sees; "" if only the kernel's accounts are there."""
     perf = process.find("perf")
     if perf is None:
@@ -62,7 +63,9 @@ def _observer(root: Root) -> tuple[str, Sight]:
     if tried.status != 0:
         return "", kinds.blind(f"perf does not work: {tried.last_words}")
     sight = kinds.sight(root)
-    return perf if sight.events else "", sight
+    if not sight.events:
+        return "", sight
+    return perf, sight if process.find("addr2line") else sight.without_lines()
 
 
 def _refuse_unseen(wish: Wish, sight: Sight) -> None:
@@ -82,8 +85,9 @@ class _Session:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._pid = self._status = 0
-        self._begun_s: Optional[float] = None
-        self._observed_s: Optional[float] = None
+        #: By CLOCK_MONOTONIC, as perf's times.
+        self._begin_ns: Optional[int] = None
+        self._end_ns: Optional[int] = None
         self._before: accounts.Account = {}
         self._counted: accounts.Account = {}
         self._problems: list[str] = []
@@ -127,35 +131,35 @@ class _Session:
 
     def _begin(self) -> None:
         with self._lock:
-            if self._begun_s is not None:
+            if self._begin_ns is not None:
                 return
             if self._recorder and not self._recorder.enable():
                 self._problems.append("perf did not begin")
             self._before = accounts.read(self._pid)
-            self._begun_s = time.monotonic()
+            self._begin_ns = time.monotonic_ns()
 
     def _end(self, counted: accounts.Account) -> None:
         with self._lock:
-            if self._begun_s is None or self._observed_s is not None:
+            if self._begin_ns is None or self._end_ns is not None:
                 return
-            self._observed_s = time.monotonic() - self._begun_s
+            self._end_ns = time.monotonic_ns()
             self._counted = accounts.difference(counted, self._before)
             if self._recorder and not self._ended.is_set():
                 self._recorder.disable()
 
     def audit(self, command: Sequence[str], place: Launch) -> Audit:
-        begun = self._begun_s is not None
-        tally = self._tally(command, place) if begun else Counts()
+        begin, end = self._begin_ns or 0, self._end_ns or 0
+        tally = self._tally(command, place)
         frames = (frame for site in tally.sites for frame in site.callers)
         rows = result.rows_of(tally, lines.resolve(frames, self._user))
         return Audit(
             command=tuple(command),
             cpus=str(place.cpus),
             user=self._user.name if self._user else None,
-            observer="perf" if self._recorder else "the kernel's accounts (all CPUs)",
+            observer=as_text.observer(self._recorder is not None),
             since=self._wish.since,
-            begun=begun,
-            observed_s=round(self._observed_s or 0.0, 6),
+            begun=begin > 0,
+            observed_s=(end - begin) / 1e9,
             status=self._status,
             counts=self._counts(rows),
             rows=rows,
@@ -165,15 +169,18 @@ class _Session:
         )
 
     def _tally(self, command: Sequence[str], place: Launch) -> Counts:
-        if not self._recorder:
+        if not self._recorder or not self._begin_ns:
             return Counts()
+        begin, end, since = self._begin_ns, self._end_ns or 0, self._wish.since
         scope = Scope(
-            place.cpus,
-            self._pid,
-            os.uname().machine,
-            os.path.realpath(shutil.which(command[0]) or command[0]),
-            self._wish.since == "start",
-            self._wish.mark_fd,
+            cpus=place.cpus,
+            pid=self._pid,
+            machine=os.uname().machine,
+            executable=os.path.realpath(shutil.which(command[0]) or command[0]),
+            begin_ns=begin,
+            end_ns=end if since == "mark" else math.inf,
+            from_start=since == "start",
+            mark_fd=self._wish.mark_fd,
         )
         return counting.count(self._recorder.records(), scope)
 
