@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from support import needs
-from support.cli import GEN
+from support.cli import GEN, lowlat
 from support.ordinary_user import AS_NOBODY, NOBODY, OrdinaryUser
 from support.waits import GUARD_S
 
@@ -126,6 +126,7 @@ def test_everything_is_found_at_its_line(planted: Planted, tmp_path: Path) -> No
     first = f"37 of {total} kernel entries after the mark are page faults of its own at planted.c:"
     assert document["sentence"].startswith(first)
     assert "limit signals=4: kept (4)\n" in done.stderr
+    assert done.stderr.endswith(lowlat("report", out).out)
 
 
 def has_no_flush_interrupts() -> bool:

@@ -130,6 +130,8 @@ def test_without_perf_the_kernels_accounts_remain(programs: Path, tmp_path: Path
         "perf is not installed: install the package linux-perf"
     )
     assert f"{found['counts']['page-faults']} page faults from its start on" in done.stderr
+    foreseen = audit(programs, "--dry-run", "--", "true")
+    assert "It would be audited by the kernel's accounts (all CPUs).\nNot seen: " in foreseen.stdout
     refused = audit(programs, "--limit", "calls=0", "--", "true")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "--limit calls: this cannot be seen here (perf is not installed" in refused.stderr

@@ -3,14 +3,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Optional
 
 from lowlat.audit import kinds
 from lowlat.audit.counting import Counts, Site, plain_name
 from lowlat.audit.lines import Line
 from lowlat.audit.samples import Frame
-from lowlat.base import schema, typed_json
+from lowlat.base import files, schema, typed_json
 
 SCHEMA = "lowlat.audit/1"
 
@@ -59,7 +61,7 @@ class Audit:
     begun: bool
     observed_s: float
     status: int
-    counts: Mapping[str, int]
+    counts: Mapping[str, Optional[int]]
     rows: tuple[AuditRow, ...]
     elsewhere: Mapping[str, int]
     unseen: Mapping[str, str]
@@ -110,3 +112,20 @@ def document(audit: Audit, limits: Iterable[Most], sentence: str) -> dict[str, o
     totals = {name: audit.total(name) for name in (*kinds.TITLES, *kinds.SUMS)}
     fields = {**typed_json.encode_fields(audit), "counts": totals}
     return schema.stamped(SCHEMA, {"sentence": sentence, **fields, "limits": judged})
+
+
+def is_audit(path: Path) -> bool:
+    """Whether a file is one: its schema comes first."""
+    with suppress(OSError):
+        return SCHEMA.encode() in files.read(path, 100, whole=False)
+    return False
+
+
+def read(path: Path) -> tuple[Audit, tuple[Most, ...]]:
+    """The audit in a file, and its limits. Raises Refused if it is damaged."""
+    return typed_json.read_document(path, _built, SCHEMA, "lowlat-gen run --out", "audit again")
+
+
+def _built(value: dict[str, object]) -> tuple[Audit, tuple[Most, ...]]:
+    limits = typed_json.decode(tuple[Most, ...], value.get("limits"), "limits")
+    return typed_json.decode(Audit, value), limits

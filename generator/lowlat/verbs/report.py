@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from lowlat.audit import as_text, result
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import say
 from lowlat.measure.run_file import read_runs
@@ -38,6 +39,10 @@ def main(args: ReportArguments) -> int:
     _check_compared(args)
     if args.article:
         sys.stdout.write(report_output.write_article(args, _arms(args)))
+        return 0
+    if args.before[1:] == () and result.is_audit(args.before[0]):
+        for line in as_text.lines(*result.read(args.before[0])):
+            say(line)
         return 0
     limited = [limits.parse(text) for text in args.limit]
     comparison = held_against(compare(*_arms(args)), args.campaign)

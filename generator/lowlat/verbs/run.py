@@ -54,6 +54,8 @@ def main(args: RunArguments) -> int:
     where = _place(args, plan, root)
     if args.dry_run:
         _tell(given, where, plan, root)
+        for line in run_audit.foreseen(root) if args.audited.audit and root.live else ():
+            print(line)
         return 0
     if plan:
         chosen_plan.remark(plan, root)

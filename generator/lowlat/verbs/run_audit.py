@@ -3,7 +3,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
@@ -57,6 +57,13 @@ def _limit(text: str) -> result.Most:
     if not (most.isascii() and most.isdecimal() and len(most) <= 9):
         raise Refused(f"--limit {text[:40]}: no number", hint="such as --limit page-faults=0")
     return result.Most(name, int(most))
+
+
+def foreseen(root: Root) -> Iterator[str]:
+    """What an audit on this machine would see."""
+    perf, sight = session.observer(root)
+    yield f"It would be audited by {as_text.observer(bool(perf))}."
+    yield from as_text.not_seen(sight.unseen)
 
 
 def audit(command: Sequence[str], place: Launch, args: AuditArguments, root: Root) -> int:
