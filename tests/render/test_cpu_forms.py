@@ -107,9 +107,13 @@ def test_forms_are_for_the_boot_with_the_plan(tmp_path: Path) -> None:
 
 def test_slurm_numbers_no_uneven_machine(tmp_path: Path) -> None:
     hybrid = Shape(kinds=(Kind(2, 2), Kind(4, 1)), types_by="perf")
-    tree = synthetic.write(hybrid.model(), tmp_path)
-    answer = lowlat("cpus", "housekeeping", "--as", "slurm", "--root", tree)
-    assert (answer.status, answer.out) == (1, "") and "number of threads" in answer.err
+    lame = Shape(packages=2, kinds=(Kind(4, 1),), offline=(6,), cmdline="maxcpus=7")
+    told = ("cores had the same number of threads", "packages had the same number of cores")
+    for shape, why in zip((hybrid, lame), told):
+        tree = synthetic.write(shape.model(), tmp_path / why[:5])
+        answer = lowlat("cpus", "housekeeping", "--as", "slurm", "--root", tree)
+        assert (answer.status, answer.out) == (1, "") and why in answer.err
+    tree = tmp_path / told[0][:5]
     told = lowlat("cpus", "housekeeping", "--as", "kubelet", "--root", tree).err
     assert "may give reserved CPUs to a pod" in told
 

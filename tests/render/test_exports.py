@@ -117,7 +117,9 @@ def test_a_performance_profile_is_the_plan(host: Path) -> None:
     assert [word.partition("=")[0] for word in spec["additionalKernelArgs"]] == words
     assert spec["cpu"]["balanceIsolated"] is False and "load balancing" in answer.out
     assert spec["numa"] == {"topologyPolicy": "single-numa-node"}
-    assert "mce=off" not in answer.out
+    assert "mce=off" not in answer.out and "intel_pstate" in answer.out
+    (host / "proc/cpuinfo").write_text("vendor_id\t: AuthenticAMD\nmodel name\t: Test CPU\n")
+    assert "intel_pstate" not in performance_profile(host)[1].out
 
 
 #: Options of a profile, and the releases of the operator that it shall be right for.

@@ -93,8 +93,10 @@ def _slurm(chosen: ChosenCpus) -> Iterator[str]:
     _system_only(chosen, "slurm", "CpuSpecList")
     cores = chosen.machine.cores
     uneven = {
-        "cores have the same number of threads": {len(core.cpus) for core in cores},
-        "packages the same number of cores": set(Counter(core.package for core in cores).values()),
+        "cores had the same number of threads": {len(core.cpus) for core in cores},
+        "packages had the same number of cores": set(
+            Counter(core.package for core in cores).values()
+        ),
     }
     for each, counts in uneven.items():
         if len(counts) > 1:
