@@ -51,6 +51,26 @@ static void read_states(const char *root, unsigned int cpu, struct power *ret)
 	}
 }
 
+bool power_frequency_is_held(const char *kernel)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	unsigned int major, minor;
+
+	return sscanf(kernel, "%u.%u", &major, &minor) == 2 &&
+	       (major > 5 || (major == 5 && minor >= 18));
+#else
+	return *kernel;
+#endif
+}
+
+int64_t power_frequency(const char *root, unsigned int cpu)
+{
+	int64_t khz = 0;
+
+	text_read_number(&khz, "%s" CPU_DIR "cpu%u/cpufreq/scaling_cur_freq", root, cpu);
+	return khz;
+}
+
 struct power *power_read(const char *root, const struct cpulist *cpus)
 {
 	struct power *read = xcalloc(cpus->count, sizeof(*read));
@@ -62,8 +82,7 @@ struct power *power_read(const char *root, const struct cpulist *cpus)
 		read_word(power->governor, sizeof(power->governor),
 			  text_format("%s" CPU_DIR "cpu%u/cpufreq/scaling_governor", root,
 				      cpus->cpus[i]));
-		text_read_number(&power->khz, "%s" CPU_DIR "cpu%u/cpufreq/scaling_cur_freq", root,
-				 cpus->cpus[i]);
+		power->khz = power_frequency(root, cpus->cpus[i]);
 		read_states(root, cpus->cpus[i], power);
 	}
 	return read;

@@ -38,3 +38,14 @@ struct power {
  * folder laid out like its root. The caller frees the result.
  */
 struct power *power_read(const char *root, const struct cpulist *cpus);
+
+/*
+ * Whether the frequency of a CPU can be read without interrupting it, by the kernel's release: before
+ * 5.18 x86 asked the CPU itself. Since then, and elsewhere, cpufreq tells what the kernel holds
+ * (arch_freq_get_on_cpu() in arch/x86/kernel/cpu/aperfmperf.c, show_scaling_cur_freq() in
+ * drivers/cpufreq/cpufreq.c).
+ */
+bool power_frequency_is_held(const char *kernel);
+
+/* In kHz; 0 if there is no cpufreq. */
+int64_t power_frequency(const char *root, unsigned int cpu);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "power.h"
 #include "units.h"
 #include "xalloc.h"
 
@@ -49,12 +50,14 @@ static void read_step(struct series *series, uint64_t at_ns)
 }
 
 void series_init(const struct detectors *detectors, const struct cpulist *cpus, bool counted,
-		 struct series *ret)
+		 const char *kernel, struct series *ret)
 {
 	*ret = (struct series){
 		.detectors = detectors,
 		.cpus = cpus,
 		.counted = counted,
+		.clocked = counted && power_frequency_is_held(kernel) &&
+			   power_frequency("", cpus->cpus[0]),
 		.ends_ns = xcalloc(SERIES_STEPS, sizeof(*ret->ends_ns)),
 		.points = xcalloc(cpus->count * SERIES_STEPS, sizeof(*ret->points)),
 		.interrupts = xcalloc(cpus->count, sizeof(*ret->interrupts)),
@@ -115,6 +118,7 @@ void series_add(struct series *series, uint64_t at_ns, const uint32_t *counters)
 				atomic_load_explicit(&live->clean_reads, memory_order_relaxed),
 			.clean_ticks =
 				atomic_load_explicit(&live->clean_ticks, memory_order_relaxed),
+			.khz = series->clocked ? power_frequency("", series->cpus->cpus[cpu]) : 0,
 		};
 	}
 	series->ends_ns[series->count++] = at_ns;

@@ -17,9 +17,13 @@
 
 #define SERIES_STEPS 600
 
-/* Totals since the beginning: noise and time without gaps in ticks, and the reads in that time. */
+/*
+ * Totals since the beginning: noise and time without gaps in ticks, and the reads in that time; and
+ * the frequency at the end of the step.
+ */
 struct series_point {
 	uint64_t noise, gaps, interrupts, clean_reads, clean_ticks;
+	int64_t khz;
 };
 
 /* Zero-initialised is empty. */
@@ -28,6 +32,8 @@ struct series {
 	const struct cpulist *cpus;
 	/* Whether interrupts are counted too. */
 	bool counted;
+	/* Whether the frequency is read too. */
+	bool clocked;
 	/* The last -errno of reading them; 0 if none. */
 	int error;
 	uint64_t start_ns, step_ns;
@@ -45,11 +51,12 @@ struct series {
 
 /*
  * Allocates the memory and makes one step: later steps touch no new memory, which could interrupt
- * the CPUs whose threads share it. counted: whether a CPU is left to read /proc/interrupts on. The
- * detectors are borrowed; they run on these CPUs in this order.
+ * the CPUs whose threads share it. counted: whether a CPU is left to read /proc/interrupts and, where
+ * this kernel holds it, the frequency on. The detectors are borrowed; they run on these CPUs in this
+ * order.
  */
 void series_init(const struct detectors *detectors, const struct cpulist *cpus, bool counted,
-		 struct series *ret);
+		 const char *kernel, struct series *ret);
 void series_deinit(struct series *series);
 
 /* The beginning, with the counters at that time. */

@@ -140,7 +140,7 @@ static double pace_of(const struct run *run, const struct series_point *grown)
 static json_t *series_to_json(const struct run *run, size_t column)
 {
 	const struct series *series = &run->series;
-	json_t *noise, *gaps, *interrupts, *pace;
+	json_t *noise, *gaps, *interrupts, *pace, *khz;
 
 	if (!series->count)
 		return json_null();
@@ -148,6 +148,7 @@ static json_t *series_to_json(const struct run *run, size_t column)
 	gaps = json_array();
 	interrupts = series->counted ? json_array() : json_null();
 	pace = run->host.emulated ? json_null() : json_array();
+	khz = series->clocked ? json_array() : json_null();
 	for (size_t step = 0; step < series->count; step++) {
 		const struct series_point grown = growth(series, column, step);
 
@@ -155,11 +156,12 @@ static json_t *series_to_json(const struct run *run, size_t column)
 				      value_whole(clock_ns(&run->clock, (double)grown.noise)));
 		json_array_append_new(gaps, value_count(grown.gaps));
 		json_array_append_new(pace, value_whole(pace_of(run, &grown)));
+		json_array_append_new(khz, json_integer(grown.khz));
 		if (series->counted)
 			json_array_append_new(interrupts, value_count(grown.interrupts));
 	}
-	return json_pack("{s:o, s:o, s:o, s:o}", "noise_ns", noise, "gaps", gaps, "interrupts",
-			 interrupts, "readings_per_ms", pace);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "noise_ns", noise, "gaps", gaps, "interrupts",
+			 interrupts, "readings_per_ms", pace, "khz", khz);
 }
 
 static json_t *late_to_json(const struct hist *hist)

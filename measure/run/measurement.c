@@ -140,7 +140,8 @@ static void measure(struct run *run)
 		err = follow_init(&run->detectors, &run->setup.measured, &run->follow);
 	if (err)
 		end_follow(run, err);
-	series_init(&run->detectors, &run->setup.measured, run->setup.rest.count > 0, &run->series);
+	series_init(&run->detectors, &run->setup.measured, run->setup.rest.count > 0,
+		    run->host.kernel, &run->series);
 	capture_begin(&run->capture);
 	unshare_pages();
 	run->counters_valid = true;

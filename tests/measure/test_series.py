@@ -18,7 +18,7 @@ from support.runs import cpu_run, document
 def stepped(path: Path, **own: Any) -> Path:
     """A run of 2.5 s in steps of a second, on CPU 2; CPU 3 has no series."""
     series = {"noise_ns": [10, 20, 5], "gaps": [1, 2, 0], "interrupts": [4, 0, 1]}
-    series.update({"readings_per_ms": [90, 90, 45], **own})
+    series.update({"readings_per_ms": [90, 90, 45], "khz": [3000000, 3000000, 1500000], **own})
     cpus = [cpu_run(2, 4.0, series=series), cpu_run(3, 4.0, series=None)]
     ends = {"step_s": 1, "ends_s": [1.0, 2.0, 2.5]}
     path.write_text(json.dumps(document("a", 4.0, cpus=cpus, series=ends)))
@@ -29,7 +29,8 @@ def test_a_run_knows_its_steps(tmp_path: Path) -> None:
     run = read_run(stepped(tmp_path / "run.json"))
     series = run.cpu(2).series
     assert run.ends_s == (1.0, 2.0, 2.5)
-    assert series == Series((10, 20, 5), (1, 2, 0), (4, 0, 1), (90, 90, 45))
+    khz = (3_000_000, 3_000_000, 1_500_000)
+    assert series == Series((10, 20, 5), (1, 2, 0), (4, 0, 1), (90, 90, 45), khz)
     assert run.cpu(3).series is None
 
 
@@ -53,8 +54,9 @@ def test_a_notebook_gets_a_row_a_step(tmp_path: Path) -> None:
     rows = load(path).series
     assert rows[1] == {
         **{"run": str(path), "cpu": 2, "begin_s": 1.0, "end_s": 2.0},
-        **{"noise_ns": 20, "gaps": 2, "interrupts": 0, "readings_per_ms": 90},
+        **{"noise_ns": 20, "gaps": 2, "interrupts": 0, "readings_per_ms": 90, "khz": 3000000},
     }
     assert [row["end_s"] for row in rows] == [1.0, 2.0, 2.5]
-    uncounted = load(stepped(tmp_path / "uncounted.json", interrupts=None)).series
+    uncounted = load(stepped(tmp_path / "uncounted.json", interrupts=None, khz=None)).series
     assert [row["interrupts"] for row in uncounted] == [None] * 3
+    assert [row["khz"] for row in uncounted] == [None] * 3

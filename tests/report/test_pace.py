@@ -102,6 +102,14 @@ def test_a_step_has_the_frequency_beside_it(
     assert "fell 2.0 times at 4 s; " in flag and words in flag
 
 
+def test_where_the_frequency_is_read_each_second_it_is_told_at_the_step(bench: ReportBench) -> None:
+    run = stepped("stock", [100.0] * 4 + [50.0] * 4, khz=[2000000, 2000000])
+    run["cpus"][0]["series"]["khz"] = [3000000] * 4 + [1500000] * 4
+    (path,) = bench.runs("r", run)
+    (flag,) = json.loads(bench.call(path, "--json")[1])["flags"]
+    assert flag.endswith("the frequency was 3,000 MHz before that and 1,500 MHz after it")
+
+
 def test_a_pace_that_never_rests_is_told_in_short(bench: ReportBench) -> None:
     (path,) = bench.runs("r", stepped("stock", ([100.0] * 3 + [50.0] * 3) * 4))
     (flag,) = json.loads(bench.call(path, "--json")[1])["flags"]

@@ -83,6 +83,7 @@ def paced(desk: Desk, paces: list[float]) -> Page:
         for cpu in document["cpus"]:
             own = path.stem == "tuned-00" and cpu["cpu"] == 3
             cpu["series"]["readings_per_ms"] = paces if own else [100.0] * len(paces)
+            cpu["series"]["khz"] = [pace * 3e4 for pace in cpu["series"]["readings_per_ms"]]
         path.write_text(json.dumps(document))
     return desk.page(*words)
 
@@ -96,10 +97,13 @@ def test_the_pace_of_a_cpu_has_its_steps_marked(desk: Desk) -> None:
     )
     assert "tuned tuned-00.json: fell 2.0 times at 12 s" in page.text
     # 12 of 20 seconds, 50 of 108 readings: between the axes.
-    middles = [(float(str(a["x"])) + 3.5, float(str(a["y"])) + 3.5) for a in _marks(page)]
+    middles = [(float(str(a["x"])) + 3.5, float(str(a["y"])) + 3.5) for a in _marks(page)][:1]
     assert middles == [pytest.approx((46 + 302 * 12 / 20, 200 - 170 * 50 / 108), abs=0.06)]
     rows = [row for row in page.csv("pace-cpu3-over-time.csv") if row["arm"] == "tuned"]
     assert [float(row["readings a ms"]) for row in rows] == [100.0] * 12 + [50.0] * 8
+    assert page.text.index("Pace of CPU 3 over") < page.text.index("Frequency of CPU 3 over")
+    rows = [row for row in page.csv("frequency-cpu3-over-time.csv") if row["arm"] == "tuned"]
+    assert [float(row["MHz"]) for row in rows] == [3000.0] * 12 + [1500.0] * 8
 
 
 def _marks(page: Page) -> list[dict[str, Optional[str]]]:
@@ -117,7 +121,7 @@ def test_steps_without_a_pace_are_left_out_and_many_are_averaged(desk: Desk) -> 
 
 def test_a_pace_that_always_changes_is_marked_at_the_first_changes(desk: Desk) -> None:
     page = paced(desk, ([100.0] * 3 + [50.0] * 3) * 20)
-    assert len(_marks(page)) == 10
+    assert len(_marks(page)) == 20  # of the pace, and of the frequency
     assert "the first 10 of a run" in page.text
 
 

@@ -125,13 +125,15 @@ class Steps:
 
 @dataclass(frozen=True)
 class Series:
-    """Each step of a run on one CPU: ns lost, gaps, interrupts (empty if they could not be counted)
-    and pace (0 in a step without an undisturbed moment, empty under emulation)."""
+    """Each step of a run on one CPU: ns lost, gaps, interrupts (empty if they could not be
+    counted), pace (0 in a step without an undisturbed moment, empty under emulation), and the
+    frequency at its end (empty where reading it may interrupt the CPU)."""
 
     noise_ns: tuple[float, ...]
     gaps: tuple[float, ...]
     interrupts: tuple[float, ...] = ()
     readings_per_ms: tuple[float, ...] = ()
+    khz: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -327,7 +329,8 @@ class Run:
             raise Mistyped("does not rise", ".series.ends_s")
         steps = len(run.ends_s)
         for series in (cpu.series for cpu in run.cpus if cpu.series and steps):
-            known = {len(own) or steps for own in (series.interrupts, series.readings_per_ms)}
+            optional = (series.interrupts, series.readings_per_ms, series.khz)
+            known = {len(own) or steps for own in optional}
             if {len(series.noise_ns), len(series.gaps), *known} != {steps}:
                 raise Mistyped("not a figure for each step", ".cpus")
         cpus = run.cpus

@@ -4,9 +4,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Optional
 
-from lowlat.model.run import PowerReading, Run
+from lowlat.model.run import CpuRun, Run
 
 #: From this ratio of two paces on a CPU is called slower; the loop's own pace varies by less.
 SLOWER = 1.1
@@ -53,11 +52,18 @@ def pace_sentences(run: Run) -> Iterator[str]:
         if lasting:
             more = f" and changed {len(lasting) - _MOST} times more" if len(lasting) > _MOST else ""
             changes = ", ".join(map(str, lasting[:_MOST]))
-            yield f"CPU {cpu.cpu}: the pace {changes}{more}; {_frequency(cpu.power)}"
+            yield f"CPU {cpu.cpu}: the pace {changes}{more}; {_frequency(run, cpu, lasting[0])}"
 
 
-def _frequency(power: Optional[PowerReading]) -> str:
-    """Reading it during a run may interrupt the CPU: it is known before and after the run."""
+def _frequency(run: Run, cpu: CpuRun, change: PaceStep) -> str:
+    """On both sides of the change; before and after the run, where reading it during the run may
+    interrupt the CPU."""
+    power = cpu.power
+    if cpu.series and any(cpu.series.khz):
+        place = [0.0, *run.ends_s].index(change.begin_s)
+        sides = (cpu.series.khz[max(place - 1, 0)], cpu.series.khz[place])
+        before, after = (f"{khz / 1e3:,.0f} MHz" for khz in sides)
+        return f"the frequency was {before} before that and {after} after it"
     if power and len(power.khz) == 2:
         before, after = (f"{khz / 1e3:,.0f} MHz" for khz in power.khz)
         return f"the frequency was {before} before the run and {after} after it"

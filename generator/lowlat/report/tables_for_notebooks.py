@@ -40,8 +40,8 @@ class Tables:
     ``interrupts`` and ``softirqs``: a row per source, with its rate ``per_s``.
     ``causes``: the causes of gaps by the kernel's trace, with ``events`` and ``time_ns``.
     ``series``: a row per step of a run (1 s, longer in long runs), ``begin_s`` to ``end_s``:
-    ``noise_ns`` lost, ``gaps``, and ``interrupts`` and the pace, ``readings_per_ms``, None if
-    they are not known.
+    ``noise_ns`` lost, ``gaps``, and ``interrupts``, the pace, ``readings_per_ms``, and the
+    frequency at its end, ``khz``, None if they are not known.
     ``longest``: a row for each cause of each of the longest gaps, in order.
     ``work``: the time of a piece of each kind of work, with ``mean_ns`` and ``variance_ns2``.
     """
@@ -140,10 +140,10 @@ def _work(run: Run, cpu: CpuRun) -> Iterator[TableRow]:
 
 
 def _series(run: Run, cpu: CpuRun) -> Iterator[TableRow]:
-    columns = ("begin_s", "end_s", "noise_ns", "gaps", "interrupts", "readings_per_ms")
+    columns = ("begin_s", "end_s", "noise_ns", "gaps", "interrupts", "readings_per_ms", "khz")
     if (series := cpu.series) is not None:
         none = (None,) * len(run.ends_s)
-        more = (series.interrupts or none, series.readings_per_ms or none)
+        more = (series.interrupts or none, series.readings_per_ms or none, series.khz or none)
         ends = (0.0, *run.ends_s), run.ends_s
         for step in zip(*ends, series.noise_ns, series.gaps, *more):
             yield dict(zip(columns, step))

@@ -112,7 +112,8 @@ def _over_time(runs: RunsShown) -> Section:
     by_run = [one for one in DRAWN if one.durations is runs.timed]
     figures += [f for one in by_run for f in run_series.figure(runs.arms, runs.cpus, one)]
     for cpu in runs.shown if runs.timed else ():
-        figures += time_series.figures(runs.arms, CpuSet.of([cpu]), time_series.pace_of(cpu))
+        for drawn_of in (time_series.pace_of, time_series.frequency_of):
+            figures += time_series.figures(runs.arms, CpuSet.of([cpu]), drawn_of(cpu))
     return Section("time", tuple(figures), about={"timed": runs.timed})
 
 

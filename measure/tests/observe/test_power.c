@@ -56,11 +56,22 @@ static void test_all(const char *root)
 	   "APERF and MPERF");
 	is_text(first->governor, "performance", "governor");
 	ok(first->khz == 2600000 && !got[1].khz, "frequency");
+	ok(power_frequency(root, 5) == 2600000 && !power_frequency(root, 6), "by itself");
 	ok(first->state_count == 2 && first->states[1].us == 123456789, "two idle states");
 	is_text(first->states[1].name, "C1", "by their names");
 	ok(!got[1].has_smi && !got[1].state_count, "of the other CPU, nothing");
 	free(got);
 	ok(isolation_offered(root) == ISOLATION_TASK, "task isolation is offered");
+}
+
+static void test_held(void)
+{
+	ok(power_frequency_is_held("6.12.118+deb13-amd64"), "this kernel holds the frequency");
+	ok(power_frequency_is_held("5.18.0"), "from 5.18 on");
+	ok(!power_frequency_is_held(""), "an unknown one may ask the CPU");
+#ifdef __x86_64__
+	ok(!power_frequency_is_held("5.17.15"), "on x86 older ones interrupt it");
+#endif
 }
 
 int main(void)
@@ -70,6 +81,7 @@ int main(void)
 	tree_make(root);
 	test_nothing(root);
 	test_all(root);
+	test_held();
 	tree_remove(root);
 	return tap_end();
 }

@@ -42,7 +42,7 @@ static void begin(struct series *series, struct detector *items, struct detector
 	const struct counter_snapshot before = counted(&row, counts, 5 * NS_PER_S);
 
 	*detectors = (struct detectors){ .items = items, .count = 2 };
-	series_init(detectors, &cpus, false, series);
+	series_init(detectors, &cpus, false, "", series);
 	series->counted = true;
 	series_begin(series, &before);
 	ok(series->count == 0 && series->step_ns == NS_PER_S, "empty steps of a second");
@@ -168,7 +168,7 @@ static void test_a_failed_read_costs_one_step(void)
 	struct rlimit files, no_files;
 	struct series series;
 
-	series_init(&detectors, &one, true, &series);
+	series_init(&detectors, &one, true, "", &series);
 	series_begin(&series, &before);
 	getrlimit(RLIMIT_NOFILE, &files);
 	no_files = (struct rlimit){ 0, files.rlim_max };

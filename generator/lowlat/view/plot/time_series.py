@@ -23,7 +23,8 @@ _MARKED = 10
 @dataclass(frozen=True)
 class SeriesQuantity:
     """A quantity to draw: the amount per step that ``of`` tells of a CPU and the run's step ends,
-    times ``scale`` per second; or a ``pace``, which is 0 in steps where it is unknown."""
+    times ``scale`` per second; or a ``pace`` of the loop or the clock, 0 in steps where it is not
+    known."""
 
     name: str
     title: str
@@ -46,6 +47,15 @@ def pace_of(cpu: int) -> SeriesQuantity:
     """The pace of one CPU; its changes are marked."""
     title, unit = f"Pace of CPU {cpu}", "readings a ms"
     return SeriesQuantity(f"pace-cpu{cpu}", title, unit, _readings, pace=True)
+
+
+def frequency_of(cpu: int) -> SeriesQuantity:
+    """The frequency of one CPU; its changes are marked too."""
+    return SeriesQuantity(f"frequency-cpu{cpu}", f"Frequency of CPU {cpu}", "MHz", _mhz, pace=True)
+
+
+def _mhz(cpu: CpuRun, _: Sequence[float]) -> Sequence[float]:
+    return [khz / 1e3 for khz in cpu.series.khz] if cpu.series else ()
 
 
 def _readings(cpu: CpuRun, _: Sequence[float]) -> Sequence[float]:
