@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from lowlat.audit import kinds
-from lowlat.audit.result import Audit, AuditRow, Most, Place
+from lowlat.audit.result import Audit, AuditRow, Most, CodePlace
 from lowlat.base.terminal import filled
 
 #: The most rows that a screen shows.
@@ -44,7 +44,7 @@ def _most_common(rows: Iterable[AuditRow]) -> tuple[str, int]:
     return causes.most_common(1)[0]
 
 
-def where(place: Place) -> str:
+def where(place: CodePlace) -> str:
     """Such as "feed.c:88 (fill)"."""
     behind = f" ({place.function})" if place.function else ""
     if place.file:

@@ -18,7 +18,7 @@ SCHEMA = "lowlat.audit/1"
 
 
 @dataclass(frozen=True)
-class Place:
+class CodePlace:
     """Where in the program: ``function`` and ``object`` are "" if not known, ``file`` and ``line``
     None without debug information."""
 
@@ -35,7 +35,7 @@ class AuditRow:
 
     kind: str
     what: str
-    place: Place
+    place: CodePlace
     count: int
 
 
@@ -82,20 +82,20 @@ class Audit:
 
 def rows_of(tally: Counts, lines: Mapping[Frame, Line]) -> tuple[AuditRow, ...]:
     """The sites of each line together, the most frequent first."""
-    merged: Counter[tuple[str, str, Place]] = Counter()
+    merged: Counter[tuple[str, str, CodePlace]] = Counter()
     for site, count in tally.sites.items():
         merged[site.kind, site.what, _place(site, lines)] += count
     return tuple(AuditRow(*key, count) for key, count in merged.most_common())
 
 
-def _place(site: Site, lines: Mapping[Frame, Line]) -> Place:
+def _place(site: Site, lines: Mapping[Frame, Line]) -> CodePlace:
     """The innermost caller with debug information, else the innermost one."""
     for frame in site.callers:
         if frame in lines:
             line = lines[frame]
-            return Place(line.function, frame.object, line.file, line.line)
+            return CodePlace(line.function, frame.object, line.file, line.line)
     inner = site.callers[0] if site.callers else site.foreign
-    return Place(plain_name(inner.symbol), inner.object) if inner else Place()
+    return CodePlace(plain_name(inner.symbol), inner.object) if inner else CodePlace()
 
 
 def document(audit: Audit, limits: Iterable[Most], sentence: str) -> dict[str, object]:
