@@ -114,8 +114,8 @@ def test_slurm_numbers_no_uneven_machine(tmp_path: Path) -> None:
         answer = lowlat("cpus", "housekeeping", "--as", "slurm", "--root", tree)
         assert (answer.status, answer.out) == (1, "") and why in answer.err
     tree = tmp_path / told[0][:5]
-    told = lowlat("cpus", "housekeeping", "--as", "kubelet", "--root", tree).err
-    assert "may give reserved CPUs to a pod" in told
+    warned = lowlat("cpus", "housekeeping", "--as", "kubelet", "--root", tree).err
+    assert "may give reserved CPUs to a pod" in warned
 
 
 def test_dpdk_counts_lcores_where_a_cpu_is_beyond_its_limit(tmp_path: Path) -> None:

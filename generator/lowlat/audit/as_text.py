@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from lowlat.audit import kinds
-from lowlat.audit.result import Audit, AuditRow, Most, CodePlace
+from lowlat.audit.result import Audit, AuditRow, CodePlace, Most
 from lowlat.base.terminal import filled
 
 #: The most rows that a screen shows.
