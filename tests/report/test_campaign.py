@@ -46,6 +46,8 @@ class WrittenBench(ReportBench):
             noise *= factors[(number - 1) // 2] if arm == "stock" else 1.0
             run = document(arm, 10 * noise, noise, boot_id=f"b{number}", cmdline=LINES[arm])
             place = {"digest": campaign.digest, "number": number}
+            day, hour = divmod(number, 24)
+            run["started"] = f"2026-11-{21 + day}T{hour:02d}:00:00Z"
             runs.append({**run, "campaign": place, "host": {"name": "node"}})
         return runs
 
@@ -131,6 +133,11 @@ def test_a_test_that_ends_when_it_is_clear_says_how_far_it_is(bench: WrittenBenc
     )
     assert few["more_pairs"] == [2, 9]
     assert few["campaign"]["departures"] == []
+    files = [str(bench.folder / f"{name}{n}.json") for name in "ba" for n in range(4)]
+    page = bench.folder / "page.html"
+    _, out = bench.call(*files[:4], "--against", *files[4:], "--html", str(page))
+    assert "clear after 2 to 9 more pairs" in " ".join(out.split())
+    assert "tune --boots" not in out and "looking often costs nothing" in page.read_text()
     runs = bench.boots(campaign, [2.0] * 5 + [2.5])
     for run in runs:
         took = 5.0 * run["cpus"][0]["noise_ppm"]

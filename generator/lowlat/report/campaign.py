@@ -60,6 +60,8 @@ class WrittenDown:
 def held_against(comparison: Comparison, named: Optional[Path] = None) -> Comparison:
     """The comparison, each report with what its campaign says. Raises Refused as WrittenDown.of()
     does."""
+    if not comparison.reports:
+        return comparison
     first, *others = comparison.arms
     found = WrittenDown.of([run for arm in comparison.arms for run in arm.runs], named)
     each = zip(comparison.reports, others)

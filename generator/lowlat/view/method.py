@@ -72,6 +72,7 @@ def about(comparison: Comparison) -> dict[str, object]:
         "compared": bool(comparison.reports),
         "subject": summary.subject(comparison).name,
         "tool": tool_words([run for arm in comparison.arms for run in arm.runs]),
+        "bets": any(report.e_value is not None for report in comparison.reports),
         "tested": every - sum(map(len, untested.values())),
         "untested": [(why, own if len(own) < every else []) for why, own in untested.items()],
     }

@@ -95,6 +95,8 @@ def _boots(comparison: Comparison, report: Report) -> Iterator[NextStep]:
     arms = sum(report.verdict != REFUSED for report in comparison.reports)
     needed = pairs_needed(arms)
     untested = (report for report in comparison.reports if report.verdict == DESCRIPTIVE)
+    if report.e_value is not None:
+        return  # the campaign's own rule says when it ends
     if needed is not None and any(one.pairs < needed for one in untested):
         test = f"a test of {arms} arms" if arms > 1 else "a test"
         why = f"Too few pairs of boots to tell a change from chance: {needed} allow {test}."
