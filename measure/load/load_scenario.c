@@ -47,6 +47,10 @@ static const struct load_scenario scenarios[] = {
 		{ .name = "timerfd", .fixed = "--timerfd-freq 1000" },
 		{ .name = "itimer", .fixed = "--itimer-freq 1000" },
 	} },
+	/* The same dose on any number of CPUs: timerfd and itimer go on as fast as they can. */
+	{ "paced", .stressors = {
+		{ .name = "timer", .fixed = "--timer-freq 1000" },
+	} },
 	{ "ipi", .stressors = {
 		{ .name = "tlb-shootdown" },
 		{ .name = "membarrier" },

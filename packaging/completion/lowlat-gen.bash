@@ -356,7 +356,7 @@ _lowlat_policies() {
   compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' other fifo:1 deadline:5ms/10ms)" -- "${1##*,}"
 }
 _lowlat_load() {
-  compgen -W "$(printf '%s\n' idle faults vm memory oom major-faults cpu timers ipi files network mixed)" -- "$1"
+  compgen -W "$(printf '%s\n' idle faults vm memory oom major-faults cpu timers paced ipi files network mixed)" -- "$1"
 }
 _lowlat_works() {
   compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' all usleep clock_nanosleep memory registers kill clock_gettime)" -- "${1##*,}"

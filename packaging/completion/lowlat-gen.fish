@@ -40,7 +40,7 @@ function _lowlat_policies
   __fish_complete_list , "printf '%s\n' other fifo:1 deadline:5ms/10ms"
 end
 function _lowlat_load
-  printf '%s\n' idle faults vm memory oom major-faults cpu timers ipi files network mixed
+  printf '%s\n' idle faults vm memory oom major-faults cpu timers paced ipi files network mixed
 end
 function _lowlat_works
   __fish_complete_list , "printf '%s\n' all usleep clock_nanosleep memory registers kill clock_gettime"

@@ -39,7 +39,7 @@ _lowlat_policy() {
   compgen -W "$(printf '%s\n' other fifo:1 deadline:5ms/10ms)" -- "$1"
 }
 _lowlat_load() {
-  compgen -W "$(printf '%s\n' idle faults vm memory oom major-faults cpu timers ipi files network mixed)" -- "$1"
+  compgen -W "$(printf '%s\n' idle faults vm memory oom major-faults cpu timers paced ipi files network mixed)" -- "$1"
 }
 _lowlat_all() {
   compgen -W "$(printf '%s\n' all)" -- "$1"

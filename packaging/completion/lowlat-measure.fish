@@ -7,7 +7,7 @@ function _lowlat_policy
   printf '%s\n' other fifo:1 deadline:5ms/10ms
 end
 function _lowlat_load
-  printf '%s\n' idle faults vm memory oom major-faults cpu timers ipi files network mixed
+  printf '%s\n' idle faults vm memory oom major-faults cpu timers paced ipi files network mixed
 end
 function _lowlat_all
   printf '%s\n' all
@@ -90,7 +90,7 @@ complete -c lowlat-measure -n _shtab_lowlat_measure_using -l threshold -x -d 'th
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l stop-on -x -d 'end the run at a gap of at least this length, 50ns to 1h'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l on-gap -x -d 'write a line "gap CPU NS" to --phases within 0.1 s of a gap of at least this length'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l policy -xka "(_lowlat_policy)" -d 'other, fifo:N, rr:N or deadline:RUNTIME/PERIOD (default other)'
-complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load -xka "(_lowlat_load)" -d 'load by stress-ng during the run (default idle): idle, faults, vm, memory, oom, major-faults, cpu, timers, ipi, files, network, mixed'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load -xka "(_lowlat_load)" -d 'load by stress-ng during the run (default idle): idle, faults, vm, memory, oom, major-faults, cpu, timers, paced, ipi, files, network, mixed'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load-cpus -xka "(_lowlat_all)" -d 'CPUs for the load (default: those not measured)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l oslat -d 'run oslat afterwards (default: if installed)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l no-oslat -d 'don'"'"'t run oslat'

@@ -46,8 +46,8 @@ LINKS = {
 TUNABLES = {entry.name for entry in CATALOGUE}
 PROFILES = {*profile.packaged_names(), "own"}
 KERNELS = {"6.12.1-amd64"}
-LOADS = {"idle", "faults", "vm", "memory", "oom", "major-faults", "cpu", "timers", "ipi", "files"}
-LOADS |= {"network", "mixed"}
+LOADS = {"idle", "faults", "vm", "memory", "oom", "major-faults", "cpu", "timers", "paced", "ipi"}
+LOADS |= {"files", "network", "mixed"}
 WORKS = {"usleep", "clock_nanosleep", "memory", "registers", "kill", "clock_gettime"}
 
 #: The beginning of a line, and all completions that it gets.
