@@ -128,6 +128,9 @@ def test_a_boot_without_settings_still_counts(host: Path, tmp_path: Path) -> Non
     assert found['lowlat_boot_info{boot="trial",trial="failed"}'] == "1"
     assert found['lowlat_cpu_interrupts_total{cpu="1",type="device"}'] == "5"
     assert not any("plan_info" in key or "unexpected" in key for key in found)
+    write_tree(other, {"proc/cmdline": "quiet\n", "run/lowlat/now.json": ""})
+    found = samples(written(other, tmp_path / "lowlat.prom", 1))
+    assert found['lowlat_boot_info{boot="now",trial="failed"}'] == "1"
 
 
 def expressions() -> list[str]:

@@ -78,10 +78,11 @@ def _check_metrics(out: Optional[str]) -> None:
 
 
 def _boot(root: Root) -> dict[str, str]:
-    """The labels of the running boot, by its line and the record of trials. The boot loader is not
-    asked: reading a firmware's variable stops CPUs on many machines."""
+    """The labels of the running boot, by its line, ``apply --now`` and the record of trials. The
+    boot loader is not asked: reading a firmware's variable stops CPUs on many machines."""
     running, known = status.read_boot(root, set()), trials.read(root)
-    kind = "trial" if running.trial else "tuned" if running.plan else "stock"
+    stock = "stock" if root.absent(store.NOW) else "now"
+    kind = "trial" if running.trial else "tuned" if running.plan else stock
     states = {
         "pending": known.pending,
         "failed": known.failed,

@@ -59,7 +59,7 @@ def _of_watch(watch: Watch, boot: Mapping[str, str], now_s: float) -> Iterator[M
     )
     yield _gauge(
         "boot_info",
-        "The running boot (trial, tuned, stock), and what came of trials "
+        "The running boot (trial, tuned, stock; now: by apply --now), and what came of trials "
         "(none, pending, failed, tried, promoted).",
         [(boot, 1)],
     )
