@@ -139,5 +139,6 @@ def test_status_has_the_documented_fields(host: Host) -> None:
         "missing",
         "notes",
         "loaded",
+        "now",
     ]
     assert document["schema"] == "lowlat.status/1" and document["loader"] == "GRUB"

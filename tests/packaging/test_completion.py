@@ -60,7 +60,7 @@ LINES: Mapping[str, set[str]] = {
     "lowlat-gen cpus --profile=own iso": {"isolated"},
     "lowlat-gen rehearse --profile own --profile lowlat-n": {"lowlat-nfv"},
     "lowlat-gen plan --enable ": TUNABLES,
-    "lowlat-gen apply --disable cpuset.": {"cpuset.cpus", "cpuset.partition"},
+    "lowlat-gen apply --disable cpuset.": {"cpuset.cpus", "cpuset.partition", "cpuset.sets"},
     "lowlat-gen explain ": {*TUNABLES, *PROFILES, *guides.names(), *noise.names()},
     "lowlat-gen plan --for-device ": {"eth7", "nvme0"},
     "lowlat-gen trial --kernel ": KERNELS,

@@ -7,8 +7,8 @@ The command runs in a folder with these files, and its one line has the words in
 stands for what may be between them. ``NAME := FILE...`` names files that several lines have.
 
 A file is ``path=text``, ``path->target``, ``path/`` for a folder, ``path|`` for a FIFO,
-``machine(cpus=8,threads=2)`` for those of such a machine, or ``runs`` for before.json, after.json
-and third.json. A shell would read command and files alike; "\\n" in either is the end of a line.
+``machine(cpus=8,threads=2)`` for those of such a machine, or ``runs`` for before.json, after.json,
+third.json and hostless.json. A shell would read command and files alike; "\\n" in either is the end of a line.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from support.machines import machine, write_tree
 from support.runs import document
 
 _RUNS = {f"{name}.json": json.dumps(document(name, 4.0)) for name in ("before", "after", "third")}
+_RUNS["hostless.json"] = json.dumps({**document("hostless", 4.0), "host": None})
 
 
 @dataclass(frozen=True)

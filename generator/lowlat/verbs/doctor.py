@@ -111,6 +111,7 @@ def lacks(root: Root) -> Iterator[Lack]:
     """What verbs lack on a machine; gaps that stop a verb come first. Of another machine than this
     one, only what its files tell: its boot and its kernel."""
     if not root.live:
+        yield from _container(root)
         yield from _boot(root)
         yield from _kernel(root)
         return
@@ -149,6 +150,8 @@ def _container(root: Root) -> Iterator[Lack]:
         verbs = ("plan", "apply", "trial", "promote", "tune", "runtime", "render")
         what = f"the host: this is a container ({name})"
         yield Lack(verbs, what, "", "run lowlat-gen on the host")
+    if not root.live:
+        return
     allowed, online = CpuSet.of(os.sched_getaffinity(0)), root.read_cpus(f"{CPU}/online")
     missing = (online or CpuSet()) - allowed - (root.read_cpus(f"{CPU}/isolated") or CpuSet())
     if missing:
