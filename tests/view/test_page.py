@@ -339,7 +339,7 @@ def test_causes_that_nobody_recorded_are_not_drawn_as_none(desk: Desk) -> None:
 
 def test_runs_that_do_not_compare_make_a_page_that_says_so(desk: Desk) -> None:
     before = sample_runs.write(desk.folder, "stock", 1, sample_runs.STOCK, cpus=(2,))
-    after = sample_runs.write(desk.folder, "tuned", 1, sample_runs.TUNED, cpus=(3,))
+    after = sample_runs.write(desk.folder, "tuned", 1, sample_runs.TUNED, cpus=(3,), first=1)
     page = desk.page(*before, "--against", *after, status=1)
     assert "Not comparable: no CPU was measured in every run" in page.text
     assert "measure both sides alike" in page.text
