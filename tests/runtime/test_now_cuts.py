@@ -28,9 +28,7 @@ _WORDS = {"apply": ("apply", "--now"), "rollback": ("rollback",)}
 
 @contextlib.contextmanager
 def irqbalance(tree: Path, banned: str = "00000000") -> Iterator[None]:
-    """A stand-in with this ban list, which by itself bans nothing."""
-    daemon = IrqbalanceStandIn(tree)
-    daemon.banned = banned
+    daemon = IrqbalanceStandIn(tree, banned=banned)
     daemon.start()
     yield
     daemon.end()

@@ -66,13 +66,13 @@ def content(tree: Path) -> dict[str, str]:
 
 
 class IrqbalanceStandIn(threading.Thread):
-    """Answers as irqbalance 1.9.5 does (irqbalance.c sock_handle()), at once; ``own`` is the mask
-    that it bans by itself, ``banned`` the one in use. Has the messages that set something."""
+    """Answers as irqbalance 1.9.5 does (irqbalance.c sock_handle()), at once; ``banned`` is the
+    mask in use. Has the messages that set something."""
 
-    def __init__(self, tree: Path, pid: int = 77, own: str = "00000000") -> None:
+    def __init__(self, tree: Path, pid: int = 77, banned: str = "00000000") -> None:
         super().__init__(daemon=True)
         self.told: list[str] = []
-        self._own = self.banned = own
+        self.banned = banned
         self._socket = socket.socket(socket.AF_UNIX)
         write_tree(tree, {f"proc/{pid}/comm": "irqbalance\n", f"proc/{pid}/environ": "HOME=/\0"})
         folder = tree / "run/irqbalance"
@@ -95,10 +95,10 @@ class IrqbalanceStandIn(threading.Thread):
                 self._handle(data.decode(), peer)
 
     def _handle(self, text: str, peer: socket.socket) -> None:
-        match = re.fullmatch(r"settings cpus ([\d,-]+|NULL)\0", text)
+        match = re.fullmatch(r"settings cpus ([\d,-]+)\0", text)
         if match:
             self.told.append(text.rstrip("\0"))
-            self.banned = self._own if match[1] == "NULL" else _mask(match[1])
+            self.banned = _mask(match[1])
         elif text == "setup":
             peer.send(f"SLEEP 10 IRQ 24 LOAD 0 DIFF 0 CLASS 0 BANNED {self.banned}".encode())
 
@@ -110,7 +110,7 @@ class IrqbalanceStandIn(threading.Thread):
 
 def _mask(cpus: str) -> str:
     mask = 0
-    for part in cpus.split(","):
+    for part in cpus.split(",") if cpus != "-" else ():
         first, _, last = part.partition("-")
         for cpu in range(int(first), int(last or first) + 1):
             mask |= 1 << cpu

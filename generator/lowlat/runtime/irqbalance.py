@@ -4,8 +4,8 @@ socket, and those of its next start in this boot, by a drop-in below /run.
 
 Of irqbalance's source, 1.7 to 1.9.5: irqbalance.c init_socket() names the socket; sock_handle()
 takes one message a connection. It answers "setup" with "SLEEP seconds … BANNED mask". The message
-"settings cpus LIST" replaces the ban list, and "settings cpus NULL" takes that back; either counts
-from its next look at the interrupts on, after these seconds and as long again at most.
+"settings cpus LIST" replaces the ban list from its next look at the interrupts on, after these
+seconds and as long again at most.
 """
 
 import os
@@ -41,11 +41,14 @@ _UNIT = f"""# Until the next boot, by lowlat-gen apply --now.
 EnvironmentFile=-{_ENVIRONMENT}
 """
 _INCOMPLETE = "incomplete"
-_MARK = "LOWLAT_BANS=1"
-_TEXT = f"{_MARK}\nIRQBALANCE_BANNED_CPUS=\nIRQBALANCE_BANNED_CPULIST="
+_TEXT = "IRQBALANCE_BANNED_CPUS=\nIRQBALANCE_BANNED_CPULIST="
+
+#: No list: it bans no CPU (bitmap.c). "NULL" would have the daemon's environment count again, which
+#: has the drop-in's list if it was restarted.
+_NONE = "-"
 
 #: In seconds: the daemon answers nothing while it looks at the interrupts, 10 s by default.
-_ANSWER_S = 30.0
+_ANSWER_S, _TAKEN_S = 30.0, 60.0
 _LOOK_S = 0.2
 _SYSTEMCTL_S = 90.0
 
@@ -83,7 +86,7 @@ def write(root: Root, path: str, value: str) -> str:
 def command(path: str, value: str) -> str:
     """What write() does, in words."""
     if path == NOW:
-        return f"irqbalance's socket: settings cpus {value or 'NULL'}"
+        return f"irqbalance's socket: settings cpus {value or _NONE}"
     return f"{_DROP_IN}: IRQBALANCE_BANNED_CPULIST={value}"
 
 
@@ -113,23 +116,15 @@ def _keep(root: Root, cpus: CpuSet) -> str:
 
 
 def _tell(root: Root, cpus: CpuSet) -> str:
-    if _started_with_ours(root) and root.absent(_DROP_IN):
-        if problem := _systemctl(root, "try-restart", "irqbalance.service"):
-            return problem
     # The zero byte ends the text in versions before 1.9.
-    elif _ask(root, f"settings cpus {cpus or 'NULL'}\0", answers=False) is None:
+    if _ask(root, f"settings cpus {cpus or _NONE}\0", answers=False) is None:
         return "irqbalance does not answer at its socket"
-    until = time.monotonic() + _ANSWER_S
+    until = time.monotonic() + _TAKEN_S
     while (held := read(root, NOW)) != str(cpus):
         if time.monotonic() > until:
             return f"irqbalance still leaves CPU {held or 'none'} alone"
         time.sleep(_LOOK_S)
     return ""
-
-
-def _started_with_ours(root: Root) -> bool:
-    environments = (root.read(f"/proc/{one}/environ") or "" for one in _daemons(root))
-    return any(_MARK in text.split("\0") for text in environments)
 
 
 def _daemons(root: Root) -> list[str]:
