@@ -79,7 +79,8 @@ def judge(cell: Cell, campaigns: int, seed: int) -> Judged:
     deals = list(_deals(cell, draw))
     for deal in deals:
         rows = list(_rows(cell, deal, -(-campaigns // len(deals)), draw))
-        for result in flips.infer([in_pairs(row, deal) for row in rows]):
+        known = [in_pairs(row, deal) for row in rows]
+        for result in flips.infer(known, drawn=cell.order == "drawn"):
             low, high = result.ci95
             found += result.p <= ALPHA and not low <= 1 <= high
             covered += low <= cell.truth <= high

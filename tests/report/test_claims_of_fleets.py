@@ -49,7 +49,8 @@ def judged(cell: Cell, hosts: int, campaigns: int, seed: int = 1) -> Judged:
     draw = np.random.default_rng(seed)
     found = covered = 0
     for _ in range(campaigns):
-        _, result = infer_rounds(list(one_campaign(cell, hosts, draw)))
+        rows = list(one_campaign(cell, hosts, draw))
+        _, result = infer_rounds(rows, drawn=cell.order == "drawn")
         low, high = result.ci95
         found += result.adjusted <= ALPHA and not low <= 1 <= high
         covered += low <= cell.truth <= high

@@ -124,7 +124,9 @@ def _claim(hosts: Sequence[Host]) -> Report:
     if len(tested) < _HOSTS:
         return frame
     rounds = min(len(own.boots) for _, own in tested)
-    ratio, result = infer_rounds([samples for samples, _ in tested])
+    order = _order([own for _, own in tested])
+    samples = [own for own, _ in tested]
+    ratio, result = infer_rounds(samples, drawn=order == pairing.DRAWN)
     primary = replace(
         primaries[0],
         before=typical([one.before for one in primaries]),
@@ -135,7 +137,6 @@ def _claim(hosts: Sequence[Host]) -> Report:
         p=result.p,
         counts=None,
     )
-    order = _order([own for _, own in tested])
     over = pairing.over(f"{rounds} rounds on {len(tested)} hosts", order)
     concluded = verdict.of(primary, over)
     frame = replace(frame, pairs=rounds, order=order)

@@ -145,7 +145,7 @@ def build(before: Arm, after: Arm, primary: Key) -> Report:
 
 
 def _concluded(pair: Pair, paired: Pairing) -> tuple[Verdict, tuple[ComparedFigure, ...]]:
-    figures = compared_figures(pair, tested=not paired.untested)
+    figures = compared_figures(pair, tested=not paired.untested, drawn=paired.pairs.drawn)
     primary = next((endpoint for endpoint in figures if endpoint.primary), None)
     if primary is None:
         return Verdict(REFUSED, f"{pair.primary.text} is not known for every measured CPU"), ()

@@ -88,8 +88,11 @@ def _adjusted(reports: Sequence[Report]) -> tuple[Report, ...]:
         return tuple(reports)
     tests = [report.primary for report in tested.values()]
     adjusted = holm([one.p for one in tests if one is not None and one.p is not None])
+    least = max(
+        flips.smallest_p(one.pairs, drawn=one.order == pairing.DRAWN) for one in tested.values()
+    )
     for report, p in zip(tuple(tested.values()), adjusted):
-        few = flips.smallest_p(min(one.pairs for one in tested.values())) * many > ALPHA
+        few = least * many > ALPHA
         tested[report.name] = _untested(report, many) if few else _with(report, p, many)
     return tuple(tested.get(report.name, report) for report in reports)
 

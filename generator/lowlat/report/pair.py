@@ -145,12 +145,13 @@ class Pair:
         return self.before.seconds(cpus), self.after.seconds(cpus)
 
 
-def compared_figures(pair: Pair, *, tested: bool) -> tuple[ComparedFigure, ...]:
+def compared_figures(pair: Pair, *, tested: bool, drawn: bool) -> tuple[ComparedFigure, ...]:
     """All figures that both arms have. If the boots of the arms are pairs, in the same order, they
-    can be ``tested``: those of a claim get interval and p."""
+    can be ``tested``: those of a claim get interval and p. The order within the pairs was ``drawn``
+    or not."""
     compared = {key: row.compared() for key, row in pair.figures.items()}
     if tested:
-        compared.update(_tested(pair, compared))
+        compared.update(_tested(pair, compared, drawn=drawn))
     return (*compared.values(), *pair.together)
 
 
@@ -229,7 +230,9 @@ def _ends(boots: Sequence[float]) -> Ends:
     return min(boots), max(boots)
 
 
-def _tested(pair: Pair, compared: dict[Key, ComparedFigure]) -> dict[Key, ComparedFigure]:
+def _tested(
+    pair: Pair, compared: dict[Key, ComparedFigure], *, drawn: bool
+) -> dict[Key, ComparedFigure]:
     """The endpoints of the claim that every boot has, the primary one in a test of its own; and
     beside the claim the time of a piece of each kind of work, and the throughput."""
     rows, longest = pair.figures, longest_gaps(pair)
@@ -248,7 +251,7 @@ def _tested(pair: Pair, compared: dict[Key, ComparedFigure]) -> dict[Key, Compar
         families.append([guard.key] if guard and guard.known else [])
     result = {}
     for family in families:
-        results = flips.infer([rows[key].samples() for key in family])
+        results = flips.infer([rows[key].samples() for key in family], drawn=drawn)
         for key, one in zip(family, results):
             low, high = one.ci95
             ends = (low, high) if math.isfinite(high) else None

@@ -61,14 +61,20 @@ def available() -> bool:
     return find_spec("numpy") is not None and find_spec("scipy") is not None
 
 
-def infer(rows: Sequence[TwoSamples]) -> tuple[Result, ...]:
+#: The level where the order within the pairs was not drawn, that of six pairs which agree: between
+#: blocks of an order such as ABBA boots that resemble their neighbours favour one arm a little.
+_UNDRAWN = 2 / 64
+
+
+def infer(rows: Sequence[TwoSamples], *, drawn: bool = True) -> tuple[Result, ...]:
     """Test each row alone and, by the largest statistic, among all. The boots of the arms are in
-    the order of their pairs."""
+    the order of their pairs; unless the order within these was ``drawn``, p is so much larger that
+    5 % are the stricter level, which the interval has too."""
     if not rows:
         return ()
     import numpy as np
 
-    flipped = _flips(len(rows[0].before))
+    flipped, strict = _flips(len(rows[0].before)), _strictness(drawn)
     differences = np.stack([np.subtract(*row.logs()) for row in rows], axis=1)
     observed = differences.sum(axis=0)
     # Up to a hundred CPUs have thousands of rows: the statistics of all flips are the large array.
@@ -76,16 +82,17 @@ def infer(rows: Sequence[TwoSamples]) -> tuple[Result, ...]:
     null *= -2
     null += observed
     np.abs(null, out=null)
-    drawn = len(rows[0].before) > _MOST
-    p = _shares(null, np.abs(observed), drawn)
-    adjusted = _largest(np.abs(observed), null, drawn) if len(rows) > 1 else p
+    some = len(rows[0].before) > _MOST
+    p = _shares(null, np.abs(observed), some)
+    adjusted = _largest(np.abs(observed), null, some) if len(rows) > 1 else p
     del null
     least, greatest = (np.stack(ends, axis=1) for ends in zip(*(row.bounds() for row in rows)))
-    lows, highs = _low_ends(least, flipped), -_low_ends(-greatest, flipped)
+    tail = ALPHA / strict / 2
+    lows, highs = _low_ends(least, flipped, tail), -_low_ends(-greatest, flipped, tail)
     return tuple(
         Result(
-            p=float(p[n]),
-            adjusted=float(adjusted[n]),
+            p=min(float(p[n]) * strict, 1.0),
+            adjusted=min(float(adjusted[n]) * strict, 1.0),
             ci95=widest(
                 (float(lows[n]), float(highs[n])), *_of_counts(row, float(differences[:, n].mean()))
             ),
@@ -111,9 +118,13 @@ def widest(*ends: tuple[float, float]) -> tuple[float, float]:
     return math.exp(min(low for low, _ in ends)), math.exp(max(high for _, high in ends))
 
 
-def smallest_p(pairs: int) -> float:
+def smallest_p(pairs: int, *, drawn: bool = True) -> float:
     """The smallest p that a test of so many pairs can have."""
-    return 2 / (2**pairs if pairs <= _MOST else _RANDOM + 1)
+    return 2 * _strictness(drawn) / (2**pairs if pairs <= _MOST else _RANDOM + 1)
+
+
+def _strictness(drawn: bool) -> float:
+    return 1.0 if drawn else ALPHA / _UNDRAWN
 
 
 def level(pairs: int) -> float:
@@ -157,13 +168,14 @@ def _largest(observed: Array, null: Array, drawn: bool) -> Array:
     return result
 
 
-def _low_ends(differences: Array, flipped: Array) -> Array:
-    """For each row the least mean difference that the test does not reject."""
+def _low_ends(differences: Array, flipped: Array, share: float) -> Array:
+    """For each row the least mean difference that the test does not reject, with this share of all
+    flips in one tail."""
     import numpy as np
 
     some = flipped[flipped.any(axis=1)]
     means = some @ np.clip(differences, -_FAR, _FAR) / some.sum(axis=1)[:, None]
-    tail = max(math.floor(ALPHA / 2 * (len(some) + 1)), 1)
+    tail = max(math.floor(share * (len(some) + 1)), 1)
     ends = np.partition(means, tail - 1, axis=0)[tail - 1] - 1 / PARTS
     far = np.abs(ends) > _FAR / (2 * len(differences))
     result: Array = np.where(far, np.sign(ends) * np.inf, ends)

@@ -21,9 +21,10 @@ from lowlat.report.stats.flips import Result, widest
 from lowlat.report.stats.samples import TwoSamples
 
 
-def infer_rounds(hosts: Sequence[TwoSamples]) -> tuple[float, Result]:
+def infer_rounds(hosts: Sequence[TwoSamples], *, drawn: bool = True) -> tuple[float, Result]:
     """The hosts' mean ratio of one figure, and its test, from each host's boots in the order of its
-    pairs. There are as many rounds as the host with the fewest pairs has."""
+    pairs, ``drawn`` on all or not. There are as many rounds as the host with the fewest pairs
+    has."""
     import numpy as np
 
     count = min(len(own.before) for own in hosts)
@@ -34,7 +35,7 @@ def infer_rounds(hosts: Sequence[TwoSamples]) -> tuple[float, Result]:
         for ends in ([own.below for own in hosts], [own.above for own in hosts])
     )
     averaged = TwoSamples(means[0], means[1], None, (below[0], below[1]), (above[0], above[1]))
-    (result,) = flips.infer([averaged])
+    (result,) = flips.infer([averaged], drawn=drawn)
     ratio = math.exp(float(np.mean(np.log(means[0]) - np.log(means[1]))))
     if all(own.seconds for own in hosts):
         low, high = (math.log(end) if end else -math.inf for end in result.ci95)
