@@ -8,7 +8,8 @@ stands for what may be between them. ``NAME := FILE...`` names files that severa
 
 A file is ``path=text``, ``path->target``, ``path/`` for a folder, ``path|`` for a FIFO,
 ``machine(cpus=8,threads=2)`` for those of such a machine, or ``runs`` for before.json, after.json,
-third.json and hostless.json. A shell would read command and files alike; "\\n" in either is the end of a line.
+third.json and hostless.json. A shell would read command and files alike; "\\n" in either is the
+end of a line.
 """
 
 from __future__ import annotations
