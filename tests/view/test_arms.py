@@ -99,7 +99,9 @@ def test_the_test_is_told_where_some_arms_were_tested_and_whose_were_not(desk: D
     words = sample_runs.arms(desk.folder, boots=6, seconds=2.0)
     # The quietest arm is not tested, the first is not comparable: the steps are about the tested.
     part = sample_runs.write(desk.folder, "part", 2, sample_runs.TUNED[1:], first=1, seconds=2.0)
-    other = sample_runs.write(desk.folder, "other", 6, sample_runs.TUNED, cpus=(1,), seconds=2.0)
+    other = sample_runs.write(
+        desk.folder, "other", 6, sample_runs.TUNED, first=1, cpus=(1,), seconds=2.0
+    )
     page = desk.page(*words, "--arm", "other", *other, "--arm", "part", *part, status=1)
     assert "the test tries all signs" in page.text
     assert (
