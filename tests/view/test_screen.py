@@ -137,8 +137,8 @@ def test_under_emulation_no_histogram_is_drawn(tmp_path: Path) -> None:
 
 
 def test_arms_at_a_glance_in_characters(tmp_path: Path) -> None:
-    words = sample_runs.arms(tmp_path, boots=9, seconds=5.0)
-    more = sample_runs.left_out(tmp_path, 6, boots=9, seconds=5.0)
+    words = sample_runs.arms(tmp_path, boots=9, seconds=2.0)
+    more = sample_runs.left_out(tmp_path, 6, boots=9, seconds=2.0)
     plain, drawn = call(*words, *more)[1], watched(*words, *more, rows=60, columns=120)
     for out in (plain, drawn):
         lines = out.splitlines()
@@ -156,8 +156,8 @@ def test_arms_at_a_glance_in_characters(tmp_path: Path) -> None:
 
 
 def test_arms_with_long_names_have_a_line_each_on_a_narrow_screen(tmp_path: Path) -> None:
-    words = sample_runs.arms(tmp_path, boots=9, seconds=5.0)
-    more = sample_runs.left_out(tmp_path, 6, boots=9, seconds=5.0)
+    words = sample_runs.arms(tmp_path, boots=9, seconds=2.0)
+    more = sample_runs.left_out(tmp_path, 6, boots=9, seconds=2.0)
     long = [re.sub(r"^without-", "lowlat-without-a.setting_of_a_long_name-", word) for word in more]
     out = watched(*words, *long, rows=60, columns=80)
     lines = [line for line in out.splitlines() if re.search(r"[\d.]+ times less +reduced$", line)]
