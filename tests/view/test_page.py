@@ -342,7 +342,7 @@ def test_runs_that_do_not_compare_make_a_page_that_says_so(desk: Desk) -> None:
     after = sample_runs.write(desk.folder, "tuned", 1, sample_runs.TUNED, cpus=(3,), first=1)
     page = desk.page(*before, "--against", *after, status=1)
     assert "Not comparable: no CPU was measured in every run" in page.text
-    assert "measure both sides alike" in page.text
+    assert "Measure both sides alike" in page.text
 
 
 def test_only_the_noisiest_of_many_cpus_are_drawn(desk: Desk) -> None:

@@ -69,8 +69,7 @@ def _of_files(comparison: Comparison) -> Iterator[NextStep]:
 
 def _comparable(report: Report) -> Iterator[NextStep]:
     if report.verdict == REFUSED:
-        why = f"The runs do not compare ({report.why}): measure both sides alike."
-        yield NextStep(why, "lowlat-gen measure --label NAME")
+        yield NextStep("Measure both sides alike.", "lowlat-gen measure --label NAME")
 
 
 def _effective(comparison: Comparison) -> Iterator[NextStep]:
