@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Interrupts and their causes on PREEMPT_RT: counts, as an emulator has no notion of time."""
+"""Interrupts and their causes on PREEMPT_RT, beside the kernel's own osnoise tracer in the same
+seconds: counts, as an emulator has no notion of time."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import io
 import json
 import re
 import tarfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,10 @@ import pytest
 
 from lowlat.base import process
 from lowlat.measure.causes.attribution import attach
+from lowlat.measure.causes.capture import read_capture
+from lowlat.measure.follow import parse_line
+from lowlat.measure.occupants import Look
+from lowlat.measure.remedies import Remedies
 from support import needs
 from support.guest import REPOSITORY, emulator, initramfs
 from support.guest.cross import built_or_skip
@@ -31,7 +37,9 @@ _LIMIT_S = 300.0
 #: In seconds.
 _BUILD_S = 300.0
 
-#: What interrupts meanwhile: the other CPUs fork and write, which brings function calls.
+#: What interrupts meanwhile: the other CPUs fork and write, which brings function calls. Without a
+#: load of its own the osnoise tracer records every thread, the detector too
+#: (kernel/trace/trace_osnoise.c, trace_sched_switch_callback()).
 _INIT = r"""#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/bin
@@ -41,12 +49,26 @@ mount -t devtmpfs dev /dev
 dmesg -n 1
 mkdir -p /dev/shm /capture
 (while :; do sleep 0.01; cat /proc/interrupts >/tmp/junk; done) &
+mount -t tracefs none /sys/kernel/tracing
+cd /sys/kernel/tracing
+mkdir instances/peer
+echo NO_OSNOISE_WORKLOAD >osnoise/options
+echo 2-3 >osnoise/cpus
+cat osnoise/options >/capture/options
+cd instances/peer
+echo x86-tsc >trace_clock
+echo osnoise >current_tracer
+echo 1 >events/osnoise/enable
 lowlat-measure --cpus 2-3 --emulated --no-oslat --warmup 5s --duration 10s --threshold 20us \
 	--observer trace --capture /capture --events /capture/gaps.csv --json /capture/run.json \
 	>/capture/out 2>&1
 echo $? >/capture/status
-mount -t tracefs none /sys/kernel/tracing
+echo 0 >tracing_on
+grep -E " (irq|nmi|softirq|thread)_noise:" trace >/capture/peer
+cd /
+rmdir /sys/kernel/tracing/instances/peer
 ls /sys/kernel/tracing/instances >/capture/left
+lowlat-measure --cpus 2-3 --emulated --no-oslat --warmup 0s --duration 2s --follow >/capture/follow
 echo "=== begin"
 tar -C /capture -c . | gzip | base64
 echo "=== end"
@@ -55,6 +77,9 @@ while :; do sleep 60; done
 """
 
 _END = "=== end"
+
+#: An event of the osnoise tracer, at its end: CPU, ticks, class and name.
+_NOISE = re.compile(r"(?m)\[(\d+)\] \S+ +(\d+): (\w+)_noise: +(.+) start ")
 
 ISOLATED = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1"
 
@@ -104,7 +129,10 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     assert status == "0", (folder / "capture" / "out").read_text()
     document: dict[str, Any] = json.loads((folder / "capture" / "run.json").read_text())
     attach(document, folder / "capture", folder / "capture" / "gaps.csv")
-    document["files"] = {name: (folder / "capture" / name).read_text() for name in ("left", "out")}
+    names = ("left", "out", "options", "peer", "follow")
+    document["files"] = {name: (folder / "capture" / name).read_text() for name in names}
+    captured = read_capture(folder / "capture").cpus
+    document["loops"] = {one.cpu: (one.begin, one.end) for one in captured}
     return document
 
 
@@ -152,3 +180,42 @@ def test_events_that_the_kernel_has_not_are_named(run: dict[str, Any]) -> None:
     # From 6.4 on the kernel tells who sent an interrupt; without the TSC it tells times in us.
     assert ("cut to microseconds" in notes) == (run["clock"]["source"] != "tsc")
     assert ("ipi/ipi_send_cpu" in notes) == run["kernel"].startswith("6.1.")
+
+
+def test_the_classes_are_those_of_the_kernels_own_tracer(run: dict[str, Any]) -> None:
+    if "NO_OSNOISE_WORKLOAD" not in run["files"]["options"].split():
+        needs.absent("this kernel's osnoise tracer cannot watch without a load of its own")
+    for cpu in run["cpus"]:
+        begin, end = run["loops"][cpu["cpu"]]
+        told = Counter(
+            kind
+            for number, ticks, kind, name in _NOISE.findall(run["files"]["peer"])
+            # A stay of the detector ends where another thread takes the CPU.
+            if (kind != "thread" or name.startswith("lowlat-measure:"))
+            and (int(number), begin <= int(ticks) < end) == (cpu["cpu"], True)
+        )
+        ours = {kind: own["recorded"] for kind, own in cpu["attribution"]["classes"].items()}
+        print(f"{run['kernel']}, CPU {cpu['cpu']}: lowlat {ours}, osnoise {dict(told)}")
+        assert ours["thread"] == pytest.approx(told["thread"], abs=1)
+        assert ours.get("nmi", 0) == told["nmi"]
+        # These are compared with /proc/interrupts, which is read before the loop and after it.
+        assert told["irq"] - 1 <= ours["irq"] + ours.get("ipi", 0) <= 1.1 * told["irq"] + 5
+        # On PREEMPT_RT a softirq is a part of a thread for the tracer.
+        assert told["softirq"] == 0
+
+
+def test_causes_add_up_to_the_gaps(run: dict[str, Any]) -> None:
+    for cpu in run["cpus"]:
+        total = sum(cause["time_ns"] for cause in cpu["causes"])
+        assert total == pytest.approx(cpu["noise_ns"], rel=0.01)
+
+
+def test_top_accounts_for_each_second(run: dict[str, Any]) -> None:
+    lines = run["files"]["follow"].splitlines()
+    assert lines
+    for line in lines:
+        second = parse_line(line, Look()).accounted(Remedies())
+        assert [cpu.cpu for cpu in second.cpus] == [2, 3]
+        for cpu in second.cpus:
+            known = sum(one.us_per_s for one in cpu.sources) + cpu.not_explained_us_per_s
+            assert known == pytest.approx(cpu.lost_us_per_s, rel=0.01, abs=1)
