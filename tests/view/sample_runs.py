@@ -182,10 +182,11 @@ def run(label: str, number: int, sources: Sequence[Source], **options: Any) -> d
         if len(sources) > 4
         else "quiet isolcpus=managed_irq,domain,2-3,6-7 nohz_full=2-3,6-7"
     )
+    hours = number * (1 + int(seconds // 3600))
     document = {
         "schema": "lowlat.run/1",
         "label": label,
-        "started": f"2026-11-{number // 24 + 20:02}T{number % 24:02}:10:00Z",
+        "started": f"2026-11-{hours // 24 + 20:02}T{hours % 24:02}:10:00Z",
         "boot_id": f"{label}-{number // options.get('runs_a_boot', 1):04}",
         "kernel": "6.12.9-amd64",
         "cmdline": line,

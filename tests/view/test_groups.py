@@ -26,11 +26,11 @@ def group(folder: Path, title: str, emulated: bool = True) -> Group:
     folder.mkdir()
     options = {"seconds": 5.0, "changes": {"emulated": emulated}}
     arms = [
-        read(name, sample_runs.write(folder, name, 1, sources, **options))
-        for name, sources in (
-            ("stock", sample_runs.STOCK),
-            ("tuned", sample_runs.TUNED),
-            ("part", sample_runs.TUNED[1:]),
+        read(name, sample_runs.write(folder, name, 1, sources, first=first, **options))
+        for name, sources, first in (
+            ("stock", sample_runs.STOCK, 0),
+            ("tuned", sample_runs.TUNED, 1),
+            ("part", sample_runs.TUNED[1:], 3),
         )
     ]
     return Group(title, compare(*arms))
