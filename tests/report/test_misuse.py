@@ -111,7 +111,7 @@ ANSWERS = {
 }
 
 
-@needs.file(FIELD, "the folders of misuse")
+@needs.that(FIELD.exists(), "the folders of misuse are not beside the sources")
 @pytest.mark.parametrize("name", ANSWERS)
 def test_the_folders_of_misuse_are_answered(name: str, tmp_path: Path) -> None:
     for path in (FIELD / name).glob("*.json"):
