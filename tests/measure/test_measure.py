@@ -259,19 +259,21 @@ def test_a_busy_sibling_is_found_and_named(
     out, idle = tmp_path / "busy.json", tmp_path / "idle.json"
     words = ["--label=busy", f"--out={out}", f"--cpus={cpu}", "--duration=1s", "--warmup=0s"]
     words += ["--no-oslat", "--no-causes", "--load=cpu", "--load-cpus=siblings"]
-    told = {"layout": [{"cpus": f"{other},{cpu}"}]}
+    told = {"name": "node", "layout": [{"cpus": f"{other},{cpu}"}]}
     assert measure.main(cli.arguments("measure", words), told) == 0
     run = json.loads(out.read_text())
     (load,) = run["loads"]
     assert (load["scenario"], load["cpus"]) == ("cpu", str(other))
     assert run["host"]["busy"][str(other)] > 0
 
-    def arm(label: str, busy: float) -> str:
+    def arm(label: str, busy: float, hour: int) -> str:
         host = {**run["host"], "busy": {str(other): busy, str(cpu): 1.0}}
-        return json.dumps({**run, "label": label, "boot_id": label, "host": host})
+        cpus = [{**one, "noise_ns": one["noise_ns"] + hour} for one in run["cpus"]]
+        own = {"label": label, "boot_id": label, "started": f"2026-11-21T{hour:02}:00:00Z"}
+        return json.dumps({**run, **own, "host": host, "cpus": cpus})
 
-    out.write_text(arm("busy", 0.9))
-    idle.write_text(arm("idle", 0.0))
+    out.write_text(arm("busy", 0.9, 1))
+    idle.write_text(arm("idle", 0.0, 2))
     capsys.readouterr()
     assert cli.main(["report", str(idle), "--against", str(out)]) == 0
     said = " ".join(capsys.readouterr().out.split())
