@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -344,7 +345,8 @@ def test_a_dry_run_changes_nothing(machine: LoopMachine) -> None:
         machine.host.write(f"var/lib/lowlat/runs/{number}.json", json.dumps(run))
     said = machine.begin("--dry-run", "--boots", 8, "--reboot", "--discard").out
     told = " ".join(said.split())
-    assert "noise_ppm of 4 stock boots here differs by 8.5 %: 8 pairs find a change of" in told
+    spread = r"noise_ppm of 4 stock boots here differs by 8\.[4-6] %: 8 pairs find a change of"
+    assert re.search(spread, told), told
     assert "the report can claim a change from 8 pairs: the smallest p is 0.0078" in told
     assert "16 boots are measured and " in told and " that are not: " in told
     machine.begin()

@@ -110,9 +110,10 @@ def departures(campaign: Campaign, arms: Sequence[Arm], left: Sequence[Run]) -> 
         names = [run.path.name for run in arm.runs if not _in(campaign, run)]
         if names:
             yield f"of no boot of the campaign: {_few(names)}"
-        yield from _told(f"counted in {arm.name} against the order", placed, due, kind)
-        lines = [_line_of(campaign, run) or kind for run in placed]
-        yield from _told(f"without the line of {kind}", placed, lines, kind)
+        against = [_number(run) for run, own in zip(placed, due) if own != kind]
+        yield from _boots(f"counted in {arm.name} against the order", against)
+        other = [_number(run) for run in placed if not _has_line(campaign, run, kind)]
+        yield from _boots(f"without the line of {kind}", other)
         kinds |= {kind}
         ours += placed
     yield from _timed(campaign, ours)
@@ -133,19 +134,14 @@ def _due(campaign: Campaign, run: Run) -> str:
     return campaign.order[_number(run) - 1]
 
 
-def _told(what: str, runs: Sequence[Run], each: Sequence[str], kind: str) -> Iterator[str]:
-    """A sentence about the runs that are of another kind."""
-    yield from _boots(what, [_number(run) for run, own in zip(runs, each) if own != kind])
-
-
-def _line_of(campaign: Campaign, run: Run) -> str:
-    """The arm whose line a run had: all its words, and more of them than of any other arm's; "" if
-    none. A loader's variable stands for words that are not known."""
+def _has_line(campaign: Campaign, run: Run, kind: str) -> bool:
+    """Whether a run had the line of this arm: all its words, and no more of another arm's. A
+    loader's variable stands for words that are not known."""
     have = set(entry_line.of_kernel(run.cmdline))
     lines = campaign.hosts[run.host.name].items()
     wanted = {arm: [w for w in line.split() if not entry_line.is_open(w)] for arm, line in lines}
     fit = {arm: len(words) for arm, words in wanted.items() if have.issuperset(words)}
-    return max(fit, key=fit.__getitem__, default="none")
+    return kind in fit and fit[kind] == max(fit.values())
 
 
 def _timed(campaign: Campaign, ours: Sequence[Run]) -> Iterator[str]:
