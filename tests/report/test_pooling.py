@@ -113,17 +113,17 @@ def run(rng: random.Random, label: str, number: int) -> dict[str, Any]:
     other = measured(rng, 3)
     while len(other["series"].pop("ends")) != len(ends):
         other = measured(rng, 3)
-    return document(
+    made = document(
         label,
         0,
         boot_id=f"{label}{number // rng.randint(1, 2)}",
         duration_s=len(ends),
         series={"ends_s": ends},
-        cpus=[first, other],
         loads=[],
         oslat=None,
         attribution={"observer": "trace"},
     )
+    return {**made, "cpus": [first, other]}
 
 
 def arm(rng: random.Random, label: str) -> list[dict[str, Any]]:
