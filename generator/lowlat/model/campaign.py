@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
+from typing import Optional
 
 from lowlat.base.typed_json import Mistyped, decode_fields, encode_fields
 
@@ -17,6 +18,14 @@ SCHEMA = "lowlat.campaign/1"
 #: The rules by which a campaign ends: after its last pair, or as soon as the sequential test is
 #: clear.
 AT_END, WHEN_CLEAR = "at-end", "when-clear"
+
+
+def moment(text: str) -> Optional[float]:
+    """A time of ISO 8601, as of a campaign or a run, in seconds since 1970; None if it is none."""
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,12 @@ import json
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Optional
 
 from lowlat.base.typed_json import Mistyped, Positive, decode_fields
-from lowlat.model.campaign import Place
+from lowlat.model.campaign import Place, moment
 from lowlat.model.cmdline import without_virtme
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.endpoint import NOISE
@@ -347,10 +346,7 @@ class Run:
     @property
     def began(self) -> Optional[float]:
         """Its start in seconds since 1970, None if it is not known."""
-        try:
-            return datetime.fromisoformat(self.started.replace("Z", "+00:00")).timestamp()
-        except ValueError:
-            return None
+        return moment(self.started)
 
     @cached_property
     def measured(self) -> CpuSet:

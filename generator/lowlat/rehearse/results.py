@@ -74,9 +74,10 @@ def _told(outcome: KernelOutcome) -> Iterator[str]:
         if boots:
             yield f"  {arm.name}  {boots[-1].line or '(nothing added)'}"
     ours = [booted for booted in outcome.booted if booted.arm.plan]
+    others = [booted for booted in outcome.booted if not booted.arm.plan]
     if ours:
         yield f"  run time    set by {ours[-1].facts.runtime_by}"
-    for booted in (*outcome.booted[:1], *ours[:1]):
+    for booted in (*others[:1], *ours[:1]):
         times = (f"{name} {value:.0f} s" for name, value in booted.facts.seconds.items())
         yield f"  {booted.name}: {', '.join(times)}{'' if stage.kvm else ' of the guest'}"
 

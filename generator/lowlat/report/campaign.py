@@ -13,7 +13,7 @@ from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
 from lowlat.boot import entry_line
 from lowlat.measure.run_file import read_campaign, read_run
-from lowlat.model.campaign import WHEN_CLEAR, Campaign, Registered
+from lowlat.model.campaign import WHEN_CLEAR, Campaign, Registered, moment
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report import until_clear
@@ -145,20 +145,25 @@ def _has_line(campaign: Campaign, run: Run, kind: str) -> bool:
 
 
 def _timed(campaign: Campaign, ours: Sequence[Run]) -> Iterator[str]:
-    """Boots that were measured twice, or after later ones of the order; and whether the campaign
-    was written before them all."""
+    """Boots that were measured twice, or after later ones of the order, which guests may be that
+    are booted side by side; and whether the campaign was written before them all."""
     boots: dict[tuple[str, int], set[str]] = {}
     for run in ours:
         boots.setdefault((run.host.name, _number(run)), set()).add(run.boot_id)
     yield from _boots("measured twice", [n for (_, n), own in boots.items() if len(own) > 1])
-    known = [(run.began, _number(run), run.host.name) for run in ours if run.began is not None]
+    known = [
+        (run.began, _number(run), run.host.name)
+        for run in ours
+        if run.began is not None and not run.emulated
+    ]
     late = [
         number
         for began, number, host in known
         if any(other > number and time < began for time, other, own in known if own == host)
     ]
     yield from _boots("measured late, after others of the order", late)
-    if ours and min(run.started for run in ours) < campaign.written:
+    starts, written = [run.began for run in ours if run.began is not None], moment(campaign.written)
+    if starts and written is not None and min(starts) < written:
         yield "it was written after its first boot"
 
 
