@@ -61,4 +61,7 @@ def test_how_far_it_is() -> None:
     assert further(0, 4) == (2, 9)
     assert further(5, 1) == (7, 11)
     assert further(6, 0) == (0, 0)
+    # A tie keeps the interval at no change: it counts as a pair against the leader.
+    assert further(6, 0, 1) == (6, 10) == further(6, 1)
+    assert further(0, 0, 7) is None
     assert further(9, 8) is None

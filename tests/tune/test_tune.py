@@ -66,12 +66,12 @@ def test_many_boots_come_in_a_random_order_that_the_seed_tells() -> None:
 
 
 def test_arms_take_turns_by_pairs_each_in_an_order_as_likely() -> None:
-    """Three pairs have eight orders, two of them the same for all pairs. Of 600 seeds, each of the
-    other six gets about 100."""
+    """Three pairs have eight orders, two of them the same for all pairs, and two in turn. Of 600
+    seeds, each of the other four gets about 150."""
     found = Counter(order(3, seed) for seed in range(600))
-    assert len(found) == 6
+    assert len(found) == 4
     assert (STOCK, TUNED) * 3 not in found and (TUNED, STOCK) * 3 not in found
-    assert all(60 < number < 140 for number in found.values()), found
+    assert all(110 < number < 190 for number in found.values()), found
     assert all(set(order(5, 3)[n : n + 2]) == {STOCK, TUNED} for n in range(0, 10, 2))
     assert {order(1, seed) for seed in range(9)} == {(STOCK, TUNED), (TUNED, STOCK)}
 

@@ -14,7 +14,7 @@ from typing import IO, Optional
 from lowlat.audit import samples
 from lowlat.audit.kinds import Event, Sight
 from lowlat.audit.samples import Record
-from lowlat.base import bounds, process, trust
+from lowlat.base import bounds, process
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.process import Child
 from lowlat.base.user import User
@@ -38,7 +38,6 @@ class PerfRecording:
     file is removed at its end."""
 
     def __init__(self, perf: str, sight: Sight, user: Optional[User]) -> None:
-        trust.check_program(perf)
         self._perf, self._sight, self._user = perf, sight, user
         self._folder = tempfile.TemporaryDirectory(prefix="lowlat-audit-")
         self._data = Path(self._folder.name, "perf.data")

@@ -17,7 +17,7 @@ from lowlat.audit.counting import Counts, Scope
 from lowlat.audit.kinds import Sight
 from lowlat.audit.recording import PerfRecording
 from lowlat.audit.result import Audit, AuditRow, Most
-from lowlat.base import process
+from lowlat.base import process, trust
 from lowlat.base.errors import Refused
 from lowlat.base.user import User, asking
 from lowlat.host.root import Root
@@ -59,6 +59,7 @@ def observer(root: Root) -> tuple[str, Sight]:
     perf = process.find("perf")
     if perf is None:
         return "", kinds.blind(f"perf is not installed: {process.package_hint('perf')}")
+    trust.check_program(perf)
     tried = process.run((perf, "version"), timeout=10)
     if tried.status != 0:
         return "", kinds.blind(f"perf does not work: {tried.last_words}")
@@ -131,7 +132,7 @@ class _Session:
 
     def _begin(self) -> None:
         with self._lock:
-            if self._begin_ns is not None:
+            if self._begin_ns is not None or self._ended.is_set():
                 return
             if self._recorder and not self._recorder.enable():
                 self._problems.append("perf did not begin")

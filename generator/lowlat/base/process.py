@@ -266,10 +266,11 @@ def _run_held(
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         if os.read(go, 1):
-            # Above the descriptors that the program gets.
-            failed = fcntl.fcntl(failed, fcntl.F_DUPFD_CLOEXEC, max(handed, default=0) + 1)
+            while failed in handed:
+                failed = fcntl.fcntl(failed, fcntl.F_DUPFD_CLOEXEC, 0)
             for theirs, ours in handed.items():
                 os.dup2(ours, theirs)
+                os.set_inheritable(theirs, True)  # where both are the same, dup2() does nothing
             if user:
                 user.become()
             exec_program(argv)

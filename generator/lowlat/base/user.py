@@ -3,9 +3,10 @@
 
 import os
 import pwd
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Optional
+
+from lowlat.base.errors import Refused
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,14 @@ class User:
 
 
 def asking() -> Optional[User]:
-    """The user who called sudo; None for anybody else's process, and for root's own."""
+    """The user who called sudo; None for anybody else's process, and for root's own. Raises Refused
+    if nobody is known by that number."""
     uid = os.environ.get("SUDO_UID", "")
     if os.geteuid() != 0 or not uid.isdecimal() or int(uid) == 0:
         return None
-    with suppress(KeyError, OverflowError):
+    try:
         known = pwd.getpwuid(int(uid))
-        return User(known.pw_name, known.pw_uid, known.pw_gid, known.pw_dir)
-    return None
+    except (KeyError, OverflowError):
+        hint = "'env -u SUDO_UID' before it runs the program as root"
+        raise Refused(f"no user is known by SUDO_UID={uid[:20]}", hint=hint) from None
+    return User(known.pw_name, known.pw_uid, known.pw_gid, known.pw_dir)

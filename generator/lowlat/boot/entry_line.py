@@ -201,7 +201,7 @@ def _with_dollars(text: str) -> str:
     return re.sub(r"(\\[^$])|\\\$", lambda found: found[1] or "$", text)
 
 
-def _value(word: str) -> str:
+def value(word: str) -> str:
     """A parameter without the quotes that the kernel removes (next_arg() in lib/cmdline.c)."""
     bare = word[1:] if word[:1] == '"' else word
     name, sign, value = bare.partition("=")
@@ -217,8 +217,8 @@ def same(running: str, words: Sequence[str]) -> Optional[str]:
     variable that only the loader knows may have added words, but no parameter of the entry, except
     the one whose value it is."""
     wanted = of_kernel(" ".join(words))
-    have = [_value(word) for word in of_kernel(running)]
-    want = [_value(word) for word in wanted if not is_open(word)]
+    have = [value(word) for word in of_kernel(running)]
+    want = [value(word) for word in wanted if not is_open(word)]
     open_ended = [cmdline.name_of(word) for word in wanted if is_open(word)]
     names = {cmdline.name_of(word) for word in want}.difference(open_ended)
     missing = [word for word in want if word not in have]

@@ -71,19 +71,29 @@ def fleet_report(before: Sequence[Run], after: Sequence[Run]) -> FleetReport:
     """Compare the runs host by host and over all hosts. Raises Refused if a run does not name its
     host, or no host has runs of both sides."""
     sides = [_by_host(runs) for runs in (before, after)]
-    written = WrittenDown.of([*before, *after])
     hosts = []
     for name in sorted(sides[0].keys() & sides[1].keys()):
         own = [tuple(side[name]) for side in sides]
         roles = named("before", own[0]), named("after", own[1])
         roles = roles if roles[0] != roles[1] else ("before", "after")
         arms = Arm(roles[0], own[0]), Arm(roles[1], own[1])
+        written = WrittenDown.of([*own[0], *own[1]])
         hosts.append(Host(name, arms, written.beside(compare(*arms).reports[0], arms)))
     if not hosts:
         raise Refused("no host has runs before and after", hint="give both with --against AFTER")
     both = Arm("before", tuple(before)), Arm("after", tuple(after))
-    claim = written.beside(_claim(hosts), both)
+    claim = _registered(_claim(hosts), hosts, both)
     return FleetReport(claim, tuple(hosts), tuple(sorted(sides[0].keys() ^ sides[1].keys())))
+
+
+def _registered(claim: Report, hosts: Sequence[Host], both: tuple[Arm, Arm]) -> Report:
+    """The claim with what its campaign says of it. Where each host has a campaign of its own, that
+    stands beside the host."""
+    digests = {host.report.campaign and host.report.campaign.digest for host in hosts}
+    if len(digests) > 1 and None not in digests:
+        return claim
+    runs = [run for arm in both for run in arm.runs]
+    return WrittenDown.of(runs if len(digests) == 1 else ()).beside(claim, both)
 
 
 def _by_host(runs: Sequence[Run]) -> dict[str, list[Run]]:

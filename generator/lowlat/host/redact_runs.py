@@ -26,7 +26,9 @@ def without_names(documents: Mapping[str, Any]) -> dict[str, Any]:
     for document in documents.values():
         for name in _host_names(document):
             number = hosts.setdefault(name, f"host{len(set(hosts.values())) + 1}")
-            hosts.setdefault(name.partition(".")[0], number)
+            short = name.partition(".")[0]
+            if _tells(short):
+                hosts.setdefault(short, number)
     words = "|".join(map(re.escape, sorted(hosts, key=len, reverse=True)))
     known = re.compile(rf"(?<![0-9A-Za-z])(?:{words})(?![0-9A-Za-z])") if words else None
 
@@ -44,7 +46,12 @@ def _host_names(document: Any) -> list[str]:
     own = host.get("name") if isinstance(host, dict) else None
     names = [own] if isinstance(own, str) else []
     names += [name for text in _texts(document) for name in _IN_OUTPUT.findall(text)]
-    return [name for name in names if len(name) > 2 and name != "localhost"]
+    return [name for name in names if _tells(name)]
+
+
+def _tells(name: str) -> bool:
+    """Whether a host's name can be told from words and numbers of any run."""
+    return len(name) > 2 and not name.isdecimal() and name != "localhost"
 
 
 def _texts(value: Any) -> list[str]:
@@ -58,7 +65,7 @@ def _texts(value: Any) -> list[str]:
 def _walk(value: Any, clean: Callable[[str], str], key: str = "") -> Any:
     walk = partial(_walk, clean=clean)
     if isinstance(value, dict):
-        return {clean(name): walk(one, key=name) for name, one in value.items()}
+        return {name: walk(one, key=name) for name, one in value.items()}
     if isinstance(value, list):
         return [walk(one, key=key) for one in value]
     if not isinstance(value, str) or key in _KEPT:

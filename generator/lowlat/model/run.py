@@ -26,6 +26,9 @@ from lowlat.model.tool import ToolFile, ToolResult
 
 SCHEMA = "lowlat.run/1"
 
+#: The name of the host in the guests of rehearse.
+GUEST = "rehearsal"
+
 
 @dataclass(frozen=True)
 class RunClock:
@@ -342,6 +345,11 @@ class Run:
     def ends_s(self) -> tuple[float, ...]:
         """The end of each step; empty if the harness recorded no series."""
         return self.series.ends_s if self.series else ()
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether it may be of a guest that others were booted beside, all of one name."""
+        return self.emulated or self.host.name == GUEST
 
     @property
     def began(self) -> Optional[float]:

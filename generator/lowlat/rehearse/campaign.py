@@ -9,8 +9,8 @@ from itertools import count
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import read_value, write_value
 from lowlat.model.campaign import Campaign, Place
+from lowlat.model.run import GUEST
 from lowlat.plan import profile
-from lowlat.rehearse import vm
 from lowlat.rehearse.arm import PlannedArm
 from lowlat.rehearse.boots import KernelBoots
 from lowlat.report.endpoint import INTERRUPTS
@@ -37,7 +37,7 @@ def _written(stage: KernelBoots, order: Sequence[PlannedArm], boots: int) -> Cam
         endpoint=_endpoint(stage),
         order=tuple(arm.name for arm in order),
         pairs=boots,
-        hosts={vm.HOST: {arm.name: stage.line(arm) for arm in order}},
+        hosts={GUEST: {arm.name: stage.line(arm) for arm in order}},
     )
     if not os.path.lexists(path):
         write_value(path, fresh)

@@ -17,12 +17,12 @@ import lowlat
 from lowlat.base import bounds, files, process, resources
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.measure.child import find_harness
+from lowlat.model.run import GUEST
 from lowlat.rehearse import enclosure, qemu
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.vm_size import VmSize
 
 #: The name of every guest.
-HOST = "rehearsal"
 
 #: Folders that a guest may change for itself; the host's files in them do not change.
 _OVERLAID = ("/etc", "/lib", "/usr", "/var", "/tmp")  # noqa: S108
@@ -104,7 +104,7 @@ def argv(boot: GuestBoot) -> list[str]:
         "--disable-monitor",
         "--show-boot-console",
         "--verbose",
-        f"--name={HOST}",
+        f"--name={GUEST}",
         "--user=root",
         f"--cpus={boot.shape.smp}",
         f"--memory={boot.shape.memory}",

@@ -79,7 +79,7 @@ def _worded(report: Report, words: str) -> Report:
 def _beside(runs: Iterable[Run]) -> Optional[Campaign]:
     """The campaign that the first run with a place in one names."""
     for run in (run for run in runs if run.campaign):
-        for folder in run.path.absolute().parents[:_ABOVE]:
+        for folder in [*run.path.absolute().parents][:_ABOVE]:
             for path in sorted(folder.glob("*campaign.json")):
                 with suppress(Refused):
                     campaign = read_campaign(path)
@@ -137,10 +137,13 @@ def _due(campaign: Campaign, run: Run) -> str:
 def _has_line(campaign: Campaign, run: Run, kind: str) -> bool:
     """Whether a run had the line of this arm: all its words, and no more of another arm's. A
     loader's variable stands for words that are not known."""
-    have = set(entry_line.of_kernel(run.cmdline))
-    lines = campaign.hosts[run.host.name].items()
-    wanted = {arm: [w for w in line.split() if not entry_line.is_open(w)] for arm, line in lines}
-    fit = {arm: len(words) for arm, words in wanted.items() if have.issuperset(words)}
+    have = {entry_line.value(word) for word in entry_line.of_kernel(run.cmdline)}
+    fit = {}
+    for arm, line in campaign.hosts[run.host.name].items():
+        known = (word for word in entry_line.of_kernel(line) if not entry_line.is_open(word))
+        words = [entry_line.value(word) for word in known]
+        if have.issuperset(words):
+            fit[arm] = len(words)
     return kind in fit and fit[kind] == max(fit.values())
 
 
@@ -154,7 +157,7 @@ def _timed(campaign: Campaign, ours: Sequence[Run]) -> Iterator[str]:
     known = [
         (run.began, _number(run), run.host.name)
         for run in ours
-        if run.began is not None and not run.emulated
+        if run.began is not None and not run.side_by_side
     ]
     late = [
         number

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from lowlat.report import pairing, primary, verdict
+from lowlat.report import pairing, primary, verdict, work_words
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report, build
 from lowlat.report.description import Description, describe
@@ -109,7 +109,8 @@ def _untested(report: Report, arms: int) -> Report:
     needs = f"needs {pairs} pairs of each" if pairs else "cannot be made"
     why = f"{report.pairs} pairs; a test of {arms} arms {needs}"
     endpoints = tuple(replace(endpoint, p=None) for endpoint in report.endpoints)
-    return replace(report, verdict=verdict.DESCRIPTIVE, why=why, endpoints=endpoints)
+    flags = work_words.anew(report.flags, report.endpoints, endpoints)
+    return replace(report, verdict=verdict.DESCRIPTIVE, why=why, endpoints=endpoints, flags=flags)
 
 
 def _with(report: Report, p: float, arms: int) -> Report:
@@ -125,4 +126,5 @@ def _with(report: Report, p: float, arms: int) -> Report:
     why = f"{concluded.why}; p is adjusted for {arms} arms"
     if concluded.word != report.verdict:
         why = f"{why}: alone this would be a finding, among so many arms it is not"
-    return replace(report, verdict=concluded.word, why=why, endpoints=endpoints)
+    flags = work_words.anew(report.flags, report.endpoints, endpoints)
+    return replace(report, verdict=concluded.word, why=why, endpoints=endpoints, flags=flags)

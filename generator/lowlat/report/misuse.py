@@ -52,15 +52,20 @@ def _lines(arms: Sequence[Arm]) -> Iterator[str]:
 def _times(runs: Sequence[Run]) -> Iterator[str]:
     """Guests are emulated side by side, under one name."""
     timed = sorted(
-        ((run.began, run) for run in runs if run.began is not None and not run.emulated),
+        ((run.began, run) for run in runs if run.began is not None and not run.side_by_side),
         key=lambda each: each[0],
     )
     for (began, one), (later, other) in zip(timed, timed[1:]):
-        left = later - began - one.duration_s
+        left = later - began - _lasted(one)
         if one.boot_id != other.boot_id and left < _REBOOT_S:
             names = f"{one.path.name} and {other.path.name}"
             how = "overlap in time" if left < 0 else f"are {left:.1f} s apart"
             yield f"{names} {how}, and are of two boots: one machine cannot do that"
+
+
+def _lasted(run: Run) -> float:
+    """The time that was measured, in seconds: less than was asked for if the run was stopped."""
+    return min(run.duration_s, max((cpu.runtime_ns for cpu in run.cpus), default=0.0) / 1e9)
 
 
 def _copies(runs: Sequence[Run]) -> Iterator[str]:

@@ -33,7 +33,7 @@ def judged(report: Report, before: Arm, after: Arm) -> Report:
         return replace(described, why=f"no test is made: {why}")
     least, greatest = (list(map(float, ends)) for ends in figure.samples().bounds())
     signs = sum(low > 0 for low in least), sum(high < 0 for high in greatest)
-    value, further = bets.fortune(*signs), bets.further(*signs)
+    value, further = bets.fortune(*signs), bets.further(*signs, len(pairs) - sum(signs))
     claimed = _claimed(primary, least, greatest, min(1.0, 1 / value))
     concluded = _verdict(claimed, value, len(pairs), further)
     return replace(
@@ -51,16 +51,13 @@ def _described(report: Report, before: Arm, after: Arm) -> Report:
     """The report without the test of a fixed number of pairs, and what it says of that."""
     more = [needed(report.more_pairs, report.pairs)] if report.more_pairs else []
     untested = [replace(e, p=None, ci95=None, ratio_at_least=None) for e in report.endpoints]
-    tested, work = (
-        [words for part in work_words.told(figures) for words in part]
-        for figures in (report.endpoints, untested)
-    )
-    told = {*Pairing.of(before, after).flags(), *more, *tested}
+    told = {*Pairing.of(before, after).flags(), *more}
+    flags = work_words.anew(report.flags, report.endpoints, untested)
     return replace(
         report,
         verdict=DESCRIPTIVE,
         endpoints=tuple(untested),
-        flags=(*work, *(flag for flag in report.flags if flag not in told)),
+        flags=tuple(flag for flag in flags if flag not in told),
         more_pairs=None,
     )
 
@@ -96,6 +93,8 @@ def _verdict(
 ) -> Verdict:
     basis = f"e = {value:.3g} after {pairs} pairs, {bets.CLAIM:g} is clear"
     word = word_of(claimed)
+    if word == UNCHANGED and value >= bets.CLAIM:
+        basis = f"{basis}, and pairs without a difference keep the interval at none"
     if word != UNCHANGED:
         return Verdict(word, f"{basis}; about the median pair")
     if pairs >= bets.MOST_PAIRS or further is None:

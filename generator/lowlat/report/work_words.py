@@ -31,6 +31,14 @@ def told(figures: Iterable[ComparedFigure]) -> tuple[list[str], list[str]]:
     return list(_dearer_calls(known, judged)), list(_sentences(known, judged))
 
 
+def anew(
+    flags: Iterable[str], before: Iterable[ComparedFigure], after: Iterable[ComparedFigure]
+) -> tuple[str, ...]:
+    """The notes of a report whose figures were tested otherwise ``after`` than ``before``."""
+    old, new = ([words for part in told(figures) for words in part] for figures in (before, after))
+    return (*new, *(flag for flag in flags if flag not in old))
+
+
 def _sentences(known: _Values, judged: Mapping[str, str]) -> Iterator[str]:
     """The change of the mean time of work in percent, by the verdict of each kind that was
     tested."""

@@ -77,7 +77,8 @@ def there(root: Root, path: str) -> bool:
 def write(root: Root, path: str, value: str) -> str:
     """Have irqbalance leave this LIST of CPUs alone. Returns the problem as text, or ""."""
     try:
-        cpus = CpuSet.parse_list(value)
+        # What was interrupted is taken away whole.
+        cpus = _unaided(root) if value == _INCOMPLETE else CpuSet.parse_list(value)
         return _tell(root, cpus) if path == NOW else _keep(root, cpus)
     except (CpuSetError, LowlatError) as error:
         return str(error)

@@ -241,8 +241,11 @@ def _set(
     before = replace(journal, old={**journal.old, **old}, shown={**journal.shown, **shown})
     journals.write(root, before)
     problems = {item.path: targets.write(root, item.path, _wanted(item, root)) for item in todo}
+    # A write may take effect and still tell of a problem.
     kept = {
-        path: value for path, value in before.old.items() if not (path in old and problems[path])
+        path: value
+        for path, value in before.old.items()
+        if not (path in old and problems[path] and _as_before(root, path, value))
     }
     refused = {path: why for path, why in {**journal.refused, **problems}.items() if why}
     return replace(before, old=kept, refused=refused)

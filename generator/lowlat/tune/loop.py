@@ -20,7 +20,7 @@ from lowlat.boot.transaction import PATIENT_S, Transaction, lock
 from lowlat.host import runstate
 from lowlat.host.root import BOOT_ID, Root
 from lowlat.render import hooks
-from lowlat.report.verdict import INCREASED, REDUCED
+from lowlat.report.verdict import DESCRIPTIVE
 from lowlat.report.wording import headline
 from lowlat.tune import gate, steps
 from lowlat.tune.schedule import decide
@@ -135,7 +135,7 @@ class Loop:
         state = self.state
         report, path = steps.compare(self._root, state)
         say(headline(report))
-        if state.due and report.verdict not in (REDUCED, INCREASED):
+        if state.due and report.verdict == DESCRIPTIVE and report.more_pairs:
             self._move(phase=Phase.ARM)
             return
         bad = [name for boot in state.arm(TUNED) for name in boot.bad]

@@ -12,14 +12,15 @@ from lowlat.tune.state import STOCK, TUNED, LoopState, Outcome, Phase
 
 def order(pairs: Optional[int], seed: int) -> tuple[str, ...]:
     """The boots to measure. Without a number: the running boot, then a tuned one. With a number:
-    so many pairs, each in random order; never all pairs in the same one, which a machine that is
-    slower in every second boot would favour."""
+    so many pairs, each in random order; never all pairs in the same one, nor in turn if there are
+    more than two, which a machine that is slower in every second boot, or pair, would favour."""
     if pairs is None:
         return (STOCK, TUNED)
     draw = random.Random(seed)  # noqa: S311
     while True:
         drawn = [draw.sample((STOCK, TUNED), 2) for _ in range(pairs)]
-        if pairs == 1 or drawn.count(drawn[0]) < pairs:
+        turns = sum(one != other for one, other in zip(drawn, drawn[1:]))
+        if pairs == 1 or (turns and (pairs == 2 or turns < pairs - 1)):
             return tuple(arm for pair in drawn for arm in pair)
 
 

@@ -24,13 +24,22 @@ RollbackArguments = options.ChangeArguments
 
 def main(args: RollbackArguments) -> int:
     root = args.open(takes_back=True)
-    said = _take_back_now(root, args.dry_run) if now.remains(root) else []
-    if not rollback.applied(root):
-        if not args.dry_run:
-            rollback.tidy(root)
+    said: list[str] = []
+    failed = None
+    try:
+        said = _take_back_now(root, args.dry_run) if now.remains(root) else []
+    except LowlatError as error:  # the boot entries must go all the same
+        failed = error
+    rolled = rollback.applied(root)
+    if rolled:
+        _boot(args, root, said)
+    elif not args.dry_run:
+        rollback.tidy(root)
+    if failed:
+        raise failed
+    if not rolled:
         options.show_change(args.json, bool(said), said or ["nothing is applied"])
-        return 0
-    return _boot(args, root, said)
+    return 0
 
 
 def _take_back_now(root: Root, dry_run: bool) -> list[str]:
@@ -57,7 +66,7 @@ def _narrow(cpus: CpuSet, root: Root) -> Iterator[str]:
             yield f"note: {task.name} stays on CPU {cpus} by its own mask"
 
 
-def _boot(args: RollbackArguments, root: Root, said: list[str]) -> int:
+def _boot(args: RollbackArguments, root: Root, said: list[str]) -> None:
     # Refuse damaged state before any lock is taken.
     disk = Disk(root)
     journals.read(disk)
@@ -69,7 +78,7 @@ def _boot(args: RollbackArguments, root: Root, said: list[str]) -> int:
             entries = loader.describe().entries if loader else ()
             said += [f"would remove the entry {entry.id}" for entry in entries if entry.ours]
         options.show_change(args.json, True, said)
-        return 0
+        return
     programs.check_mounted(root)
     if loader is not None:
         loader.check()
@@ -89,7 +98,6 @@ def _boot(args: RollbackArguments, root: Root, said: list[str]) -> int:
         raise Unmet(f"kept because it was edited since: {', '.join(kept)}")
     if left:
         raise Unmet("; ".join(left), hint="remove it there")
-    return 0
 
 
 def _added(root: Root) -> str:

@@ -49,13 +49,18 @@ def interval(least: Sequence[float], greatest: Sequence[float]) -> tuple[float, 
     return sorted(least)[agreed - 1], sorted(greatest)[-agreed]
 
 
-def further(more: int, less: int) -> Optional[tuple[int, int]]:
+def further(more: int, less: int, ties: int = 0) -> Optional[tuple[int, int]]:
     """The pairs that are still needed if all favour the arm that leads, and if one of them does
-    not; None if they exceed ``MOST_PAIRS`` in all."""
-    ahead, behind = max(more, less), min(more, less)
+    not; None if they exceed ``MOST_PAIRS`` in all. ``ties`` keep the interval at no change, as
+    pairs against that arm do."""
+    ahead, behind = max(more, less), min(more, less) + ties
     left = range(MOST_PAIRS - ahead - behind + 1)
-    least = next((n for n in left if fortune(ahead + n, behind) >= CLAIM), None)
+    least = next((n for n in left if _clear(ahead + n, behind)), None)
     if least is None:
         return None
-    most = next((n for n in left if n and fortune(ahead + n - 1, behind + 1) >= CLAIM), left[-1])
+    most = next((n for n in left if n and _clear(ahead + n - 1, behind + 1)), left[-1])
     return least, most if least else 0
+
+
+def _clear(ahead: int, behind: int) -> bool:
+    return ahead > behind and fortune(ahead, behind) >= CLAIM
