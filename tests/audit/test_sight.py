@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from lowlat.audit import kinds
+from lowlat.base import user
+from lowlat.base.errors import Refused
 from lowlat.host.root import Root
-from support import machines
+from support import machines, needs
 from support.cli import GEN
 from support.waits import GUARD_S
 
@@ -180,3 +182,12 @@ def test_a_mark_that_never_came(programs: Path) -> None:
     missing = audit(programs, "--", "/no/such/program")
     assert (missing.returncode, missing.stdout) == (127, "")
     assert missing.stderr.count("\n") == 1
+
+
+@needs.root("root's rights to give up")
+def test_a_user_whom_nobody_knows_does_not_become_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_UID", "3999999999")
+    with pytest.raises(Refused, match="no user is known by SUDO_UID=3999999999"):
+        user.asking()
+    monkeypatch.setenv("SUDO_UID", "0")
+    assert user.asking() is None

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import math
 import os
+import resource
 import signal
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -118,3 +120,18 @@ def test_the_last_words_of_a_program_are_kept(
     argv = ["sh", "-c", f"read -r _ <{go}; echo done"]
     status = process.follow(argv, os.environ, log, waits.GUARD_S, threading.Event())
     assert (status, log.read_text().splitlines()[1:]) == (0, ["done"])
+
+
+def test_a_held_program_gets_each_descriptor_that_is_handed_to_it() -> None:
+    """Whatever its number is, also that which this process has for it, and the highest one."""
+    ours, theirs = os.pipe()
+    highest = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 1
+    numbers = (*range(3, theirs + 8), min(highest, 1023))
+    with os.fdopen(ours, "rb") as told:
+        for number in numbers:
+            script = f"import os; os.write({number}, b'{number} ')"
+            held = process.hold([sys.executable, "-c", script], handed={number: theirs})
+            held.release()
+            assert os.waitstatus_to_exitcode(os.waitpid(held.pid, 0)[1]) == 0, number
+        os.close(theirs)
+        assert told.read().split() == [str(number).encode() for number in numbers]

@@ -339,6 +339,15 @@ def test_rollback_works_where_something_else_boots_by_now(host: Host) -> None:
     assert host.config == before and not (host.path / "etc/grub.d/99_lowlat").exists()
 
 
+def test_rollback_undoes_the_boot_where_the_running_system_cannot_be_taken_back(host: Host) -> None:
+    before = host.read("boot/grub/grub.cfg")
+    host.done("apply")
+    host.write("run/lowlat/runtime.json", "{")
+    answer = host.lowlat("rollback")
+    assert answer.status == 1 and "/run/lowlat/runtime.json is damaged" in answer.err
+    assert host.read("boot/grub/grub.cfg") == before
+
+
 def test_rollback_works_where_the_boot_loader_is_gone(host: Host) -> None:
     before = {name for name in host.snapshot() if not name.startswith("boot/grub/")}
     host.done("apply")

@@ -11,6 +11,7 @@ from typing import Any, Optional
 
 import pytest
 
+from lowlat.model.campaign import Campaign
 from support import needs
 from support.cli import Answer, lowlat
 from support.runs import AFTER, BEFORE, SMALLEST, arm
@@ -43,6 +44,22 @@ class Fleet:
                 path = self.folder / f"{name}-{label}-{n}.json"
                 path.write_text(json.dumps(run))
                 side.append(str(path))
+
+    def written_down(self, name: str) -> None:
+        """Write the campaign of a host's runs, in their order, and name it in each."""
+        paths = [Path(one) for side in self.sides for one in side]
+        known = {path: json.loads(path.read_text()) for path in paths}
+        own = [path for path in paths if known[path]["host"]["name"] == name]
+        own.sort(key=lambda path: str(known[path]["started"]))
+        arms = [path.name.split("-")[1] for path in own]
+        lines = {arm: known[path]["cmdline"] for arm, path in zip(arms, own)}
+        made = Campaign(
+            "2026-11-20T00:00:00Z", "noise_ppm", tuple(arms), len(own) // 2, {name: lines}
+        )
+        (self.folder / f"{name}-campaign.json").write_text(made.text())
+        for number, path in enumerate(own, 1):
+            place = {"digest": made.digest, "number": number}
+            path.write_text(json.dumps({**known[path], "campaign": place}))
 
     def report(self, *words: object) -> Answer:
         return lowlat("fleet", "report", *self.sides[0], "--against", *self.sides[1], *words)
@@ -213,3 +230,16 @@ def test_a_run_is_not_written_over(fleet: Fleet, tmp_path: Path, name: str) -> N
     answer = fleet.report(name, run)
     assert (answer.status, run.read_bytes()) == (2, before)
     assert answer.err == f"lowlat-gen: {name} {run}: has another use already (name another file)\n"
+
+
+def test_each_host_is_held_against_its_own_campaign(fleet: Fleet) -> None:
+    """As ``tune`` on each host writes one."""
+    for name in ("a", "b", "c"):
+        fleet.host(name)
+        fleet.written_down(name)
+    told = fleet.json()
+    assert "the campaign was not followed" not in json.dumps(told)
+    assert "not pre-registered" not in told["claim"]["why"]
+    for path in fleet.folder.glob("c-campaign.json"):
+        path.unlink()
+    assert "not pre-registered" in fleet.json()["claim"]["why"]

@@ -293,6 +293,25 @@ def test_runs_are_passed_on_without_names(tmp_path: Path) -> None:
     assert whole == less and len(whole) > 20
 
 
+@pytest.mark.parametrize("host", ["host", "cpu", "work", "10.lab", "noise.example"])
+def test_a_host_with_a_name_of_every_run_loses_that_alone(tmp_path: Path, host: str) -> None:
+    path = named_run(tmp_path, host, "11111111-2222-3333-4444-555555555555")
+    path.write_text(path.read_text().replace('"isolated": "2-3"', '"isolated": "2-10"'))
+    assert lowlat("capture", tmp_path / "out", "--runs", path).status == 0
+    (kept,) = (tmp_path / "out").iterdir()
+    given, passed = (json.loads(one.read_text()) for one in (path, kept))
+    assert keys(passed) == keys(given)
+    assert (passed["host"]["name"], passed["cpus"][0]["cpu"]) == ("host1", given["cpus"][0]["cpu"])
+    assert passed["isolated"] == given["isolated"] == "2-10"
+
+
+def keys(value: object) -> object:
+    """The names of a document, at every depth."""
+    if isinstance(value, dict):
+        return {name: keys(one) for name, one in value.items()}
+    return [keys(one) for one in value] if isinstance(value, list) else None
+
+
 def test_only_documents_of_lowlat_are_passed_on(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("notes")
     (tmp_path / "other.json").write_text("{}")

@@ -114,6 +114,38 @@ def test_what_departs_from_the_campaign_is_told_beside_the_verdict(bench: Writte
     assert departures(early) == "it was written after its first boot"
 
 
+@pytest.mark.parametrize(
+    ("written", "booted"),
+    [
+        ('quiet "dyndbg=file a.c +p"', 'quiet dyndbg="file a.c +p"'),
+        (r"quiet a=\$b", "quiet a=$b"),
+        ("BOOT_IMAGE=/vmlinuz quiet", "BOOT_IMAGE=/other quiet"),
+        ("quiet $loader", "quiet word"),
+        ("quiet -- 3", "quiet -- 3"),
+    ],
+)
+def test_a_line_is_compared_as_the_kernel_gets_it(
+    bench: WrittenBench, monkeypatch: pytest.MonkeyPatch, written: str, booted: str
+) -> None:
+    monkeypatch.setitem(LINES, "stock", written)
+    runs = bench.boots(bench.campaign(6), [2.0] * 6)
+    for run in runs:
+        run["cmdline"] = run["cmdline"].replace(written, booted)
+    assert bench.told(runs)["campaign"]["departures"] == []
+
+
+def test_pairs_without_a_difference_keep_a_test_open(bench: WrittenBench) -> None:
+    bench.stop = WHEN_CLEAR
+    campaign = bench.campaign(20)
+    runs = bench.boots(campaign, [2.0] * 7)
+    for run in runs[:2]:
+        run["cpus"] = [{**cpu, "noise_ns": 0, "noise_ppm": 0.0} for cpu in run["cpus"]]
+    told = bench.told(runs)
+    assert told["verdict"] == "descriptive-only" and told["e_value"] > 20
+    assert "pairs without a difference keep the interval at none" in told["why"]
+    assert told["more_pairs"] == [6, 10] and "clear after 0" not in told["why"]
+
+
 def test_a_named_campaign_takes_the_place_of_the_one_beside(bench: WrittenBench) -> None:
     runs = bench.boots(bench.campaign(8), [2.0] * 8)
     bench.campaign(8, seed=3)

@@ -81,15 +81,20 @@ def test_misuse_is_refused_by_name(bench: ReportBench, name: str) -> None:
 
 
 def test_what_only_looks_like_it_is_not(bench: ReportBench) -> None:
-    """The same zeros, guests that are emulated side by side, a boot with two runs, and the words of
-    a trial or of a boot loader."""
+    """The same zeros, guests side by side, emulated or not, a boot with two runs, runs that ended
+    long before the time that was asked for, and the words of a trial or of a boot loader."""
     zeros = [bench.json(arm("s", (0.0,) * 8), arm("t", (0.0,) * 8, first=1))]
-    guests = [bench.json(arm("s", BEFORE, emulated=True), arm("t", AFTER, emulated=True))]
+    guests = [
+        bench.json(arm("s", BEFORE, **how), arm("t", AFTER, **how))
+        for how in ({"emulated": True}, {"host": {"name": "rehearsal"}})
+    ]
     stock, tuned = arm("s", BEFORE), arm("t", AFTER, first=1)
     twice = [bench.json(stock, [*tuned, {**tuned[0], "label": "again"}])]
+    day: dict[str, Any] = {"duration_s": 86400, "complete": False}
+    stopped = [bench.json(arm("s", BEFORE, **day), arm("t", AFTER, first=1, **day))]
     line = "BOOT_IMAGE=/other quiet t panic=30 rd.shell=0 systemd.wants=lowlat-trial.service"
     tried = [bench.json(stock, changed(tuned, 2, cmdline=line))]
-    for result in (*zeros, *guests, *twice, *tried):
+    for result in (*zeros, *guests, *twice, *stopped, *tried):
         assert result["verdict"] != "refused", result["why"]
 
 

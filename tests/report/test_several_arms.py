@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,27 @@ def test_the_p_of_all_figures_allow_for_the_arms(bench: ReportBench) -> None:
     for name in ("interrupts_per_s", "events_per_s@1us"):
         assert endpoint(report, name)["p"] == pytest.approx(3 * endpoint(alone, name)["p"])
     assert endpoint(report, "tw_p99.99_ns")["p"] == 1.0
+
+
+def test_what_is_said_of_work_allows_for_the_arms_too(bench: ReportBench) -> None:
+    """Six pairs are enough for one arm, and too few for two."""
+
+    def timed(name: str, values: Sequence[float], mean_ns: float, **how: Any) -> list[str]:
+        runs = arm(name, values[:6], **how)
+        for n, run in enumerate(runs):
+            took = {"kind": "memory", "cpus": "2", "samples": 9, "mean_ns": mean_ns + n}
+            run["work"] = [took]
+        return bench.runs(name, *runs)
+
+    stock = timed("s", BEFORE, 1000.0)
+    others = [timed(name, AFTER, 500.0, first=1) for name in ("t", "u")]
+    finding = "latency of work reduced"
+    _, alone = bench.call(*stock, "--against", *others[0], "--json")
+    assert any(finding in flag for flag in json.loads(alone)["flags"])
+    _, both = bench.call(*stock, "--arm", "t", *others[0], "--arm", "u", *others[1], "--json")
+    for one in json.loads(both)["arms"]:
+        assert one["report"]["verdict"] == "descriptive-only"
+        assert not any(finding in flag for flag in one["report"]["flags"])
 
 
 def test_holm() -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -164,6 +165,16 @@ def test_a_damaged_plan_does_not_prevent_a_rollback(tree: Path) -> None:
     assert content(tree) == before
 
 
+def test_ordinary_users_read_what_is_isolated(tree: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        done(tree, "apply", "--now")
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tree / "run/lowlat").iterdir()}
+    assert modes["now.json"] == 0o644 and (tree / "run/lowlat").stat().st_mode & 0o777 == 0o755
+
+
 def test_without_its_partition_nothing_is_called_isolated(tree: Path) -> None:
     (tree / GROUP / "cpuset.cpus.partition").unlink()
     answer = act(tree, "apply", "--now")
@@ -265,6 +276,22 @@ def test_a_restarted_irqbalance_finds_the_list(
     done(tree, "rollback")
     assert content(tree) == before
     assert not (tree / "run/systemd/system/irqbalance.service.d").exists()
+
+
+def test_a_drop_in_that_systemd_did_not_load_is_taken_back(
+    tree: Path, irqbalance: IrqbalanceStandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write may take effect and tell of a problem."""
+    (tree / "run/systemd/system").mkdir(parents=True)
+    before = content(tree)
+    for _ in range(2):
+        with monkeypatch.context() as patch:
+            patch.setattr("lowlat.runtime.irqbalance._systemctl", lambda *words: "no systemd")
+            answer = act(tree, "apply", "--now")
+        assert answer.status == 1 and "no systemd" in answer.out
+        assert irqbalance.told[-1] == "settings cpus 1-3"
+        done(tree, "rollback")
+        assert content(tree) == before
 
 
 def test_an_irqbalance_that_starts_later_is_told_by_a_second_apply(tree: Path) -> None:

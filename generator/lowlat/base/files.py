@@ -67,10 +67,15 @@ def stage(
         raise
 
 
-def replace(name: str, data: bytes, dir_fd: Optional[int] = None) -> None:
-    """Replace a file, whole or not at all. Raises OSError."""
+def replace(
+    name: str,
+    data: bytes,
+    dir_fd: Optional[int] = None,
+    finish: Callable[[int], None] = lambda fd: None,
+) -> None:
+    """Replace a file, whole or not at all; ``finish`` as for stage(). Raises OSError."""
     fresh = f"{name}.{os.getpid()}.new"
-    stage(fresh, data, dir_fd)
+    stage(fresh, data, dir_fd, finish=finish)
     try:
         os.rename(fresh, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
     except OSError:

@@ -93,14 +93,19 @@ class Root:
     @contextmanager
     def folder(self, path: str, *, make: bool = False) -> Iterator[int]:
         """The folder's descriptor for callers that write, opened without following any link;
-        ``make`` creates missing folders. Raises OSError if that fails or a link is in the way."""
+        ``make`` creates missing folders, which all users can read. Raises OSError if that fails or
+        a link is in the way."""
         fd = os.open(self.path, _FOLDER)
         try:
             for part in filter(None, path.split("/")):
+                made = False
                 if make:
                     with suppress(FileExistsError):
                         os.mkdir(part, 0o755, dir_fd=fd)
+                        made = True
                 below = os.open(part, _FOLDER, dir_fd=fd)
+                if made:
+                    os.fchmod(below, 0o755)  # whatever root's umask is
                 os.close(fd)
                 fd = below
             yield fd

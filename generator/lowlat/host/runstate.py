@@ -37,11 +37,11 @@ def locked(root: Root, path: str, taken: Refused, wait: float = 0.0) -> Iterator
 
 
 def keep(root: Root, path: str, text: str) -> None:
-    """Write one of lowlat's files whole or not at all, through no link. Raises Refused if that
-    fails."""
+    """Write one of lowlat's files whole or not at all, through no link. All users can read it,
+    whatever root's umask is. Raises Refused if that fails."""
     folder, name = posixpath.split(path)
     with files.reporting_errors(path), root.folder(folder, make=True) as at:
-        files.replace(name, text.encode(), at)
+        files.replace(name, text.encode(), at, lambda fd: os.fchmod(fd, 0o644))
 
 
 def forget(root: Root, path: str) -> None:
