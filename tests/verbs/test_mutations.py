@@ -28,7 +28,7 @@ def test_damaged_archives(tmp_path: Path) -> None:
         data = damaged(texts[number % len(texts)], number)
         words = (*verbs[number % 4], "--root", tmp_path / "a.txt")
         ended[check(words, tmp_path / "a.txt", data, number)] += 1
-    print(f"{ended.total()} damaged archives: {dict(ended)}")
+    print(f"{sum(ended.values())} damaged archives: {dict(ended)}")
     assert ended[0] and ended[2]
 
 
@@ -43,7 +43,7 @@ def test_damaged_runs(tmp_path: Path) -> None:
         words = ("report", *paths[:2], "--against", *paths[2:], *form)
         which = number % 4
         ended[check(words, paths[which], changed(intact[which], number), number)] += 1
-    print(f"{ended.total()} damaged runs: {dict(ended)}")
+    print(f"{sum(ended.values())} damaged runs: {dict(ended)}")
     assert ended[0] and ended[2]
 
 
@@ -63,5 +63,5 @@ class TestState:
             data = changed(json.loads(intact[path]), number)
             ended[check(words, path, data, number)] += 1
             path.write_bytes(intact[path])
-        print(f"{ended.total()} damaged state files of {len(intact)}: {dict(ended)}")
+        print(f"{sum(ended.values())} damaged state files of {len(intact)}: {dict(ended)}")
         assert ended[2]

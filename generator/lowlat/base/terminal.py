@@ -122,7 +122,7 @@ def cut(text: str, width: int) -> str:
 def item(label: str, text: str) -> list[str]:
     """A label and its text in two columns; a label that is too long gets lines of its own."""
     width = min(max(columns() * 3 // 10, 12), 34)
-    head = f"  {plain(label):{width}}  "
+    head = f"  {plain(label).ljust(width)}  "
     if len(head) <= width + 4:
         return filled(text, head, " " * len(head)) or [head.rstrip()]
     indent = " " * (width + 4)

@@ -61,7 +61,7 @@ class _Pen:
         title = domain.title
         wide = max(len(row.title) for row in domain.parts)
         for row in domain.parts:
-            label = printable("  ".join(filter(None, (title, f"{row.title:{wide}}"))))
+            label = printable("  ".join(filter(None, (title, row.title.ljust(wide)))))
             lead = indent + (f"{label}  " if label else "")
             yield from self._row(row, lead)
             title = " " * len(title)

@@ -176,7 +176,7 @@ def _table(title: str, rows: Mapping[str, str]) -> str:
     width = max(map(len, rows))
     room = columns() - width - 4
     lines = (
-        f"  {name:{width}}  {textwrap.shorten(text, room, placeholder=' …')}"
+        f"  {name.ljust(width)}  {textwrap.shorten(text, room, placeholder=' …')}"
         for name, text in rows.items()
     )
     return "\n".join([f"{title}:", *lines])

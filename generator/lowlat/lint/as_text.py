@@ -68,7 +68,7 @@ def _words(words: Iterable[str]) -> str:
 
 def _row(label: str, text: str) -> str:
     """One row, which ends with "…" where the text does not fit."""
-    head = f"  {label:{_LABEL}}"
+    head = f"  {label.ljust(_LABEL)}"
     return head + textwrap.shorten(plain(text), columns() - len(head), placeholder=" …")
 
 

@@ -152,7 +152,7 @@ def _listed(groups: Sequence[MachineClass]) -> Iterator[str]:
     warned: dict[str, list[str]] = {}
     for number, (one, isolated) in enumerate(zip(groups, cpus), 1):
         more = f" and {len(one.members) - 1} more" if len(one.members) > 1 else ""
-        head = f"{number:4}  isolates {isolated:{width}}  "
+        head = f"{number:4}  isolates {isolated.ljust(width)}  "
         yield f"{head}{cut(one.members[0], max(columns() - len(head) - len(more), 8))}{more}"
         for warning in one.plan.warnings:
             warned.setdefault(warning, []).append(str(number))

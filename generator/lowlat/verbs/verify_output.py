@@ -93,7 +93,7 @@ def _briefly(rows: Iterable[Finding], told: Callable[[Finding], str]) -> Iterato
     for group in groups:
         name = plain(group[0].name)
         text = _together(group, [*map(told, group)])
-        yield f"  {name:{width}}  {cut(text, columns() - 4 - max(len(name), width))}".rstrip()
+        yield f"  {name.ljust(width)}  {cut(text, columns() - 4 - max(len(name), width))}".rstrip()
 
 
 def _alike(rows: Iterable[Finding]) -> Iterable[list[Finding]]:

@@ -189,10 +189,10 @@ def text(comparison: Comparison, width: Optional[int] = None) -> Iterator[str]:
     across = _scale(drawn, 0, room - 1)
     of = summary.subject(comparison)
     yield f"{of.name}, {of.unit}: boots (.), all of them (o), interval of the change []"
-    yield f"{'':{name}}{_GAP}{_scale_text(across)}"
+    yield f"{' ' * name}{_GAP}{_scale_text(across)}"
     for row in drawn:
-        label = f"{clipped(row.label, name):{name}}"
-        line = _GAP.join((label, _characters(row, across), f"{row.words:{words}}", row.verdict))
+        label = clipped(row.label, name).ljust(name)
+        line = _GAP.join((label, _characters(row, across), row.words.ljust(words), row.verdict))
         yield line.rstrip()
 
 

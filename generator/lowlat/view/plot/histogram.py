@@ -139,13 +139,13 @@ def text(arms: Sequence[ViewArm], cpus: CpuSet, *, blocks: bool) -> Iterator[str
     scale = "".join(f"{_mark(place):<{_COARSE}}" for place in shown[::_COARSE])
     wide = max(len(scale), len(shown))
     yield "gaps by length; rate and length are logarithmic"
-    yield f"{'':{cpu + name + 4}}{scale:{wide}}  longest"
+    yield f"{' ' * (cpu + name + 4)}{scale.ljust(wide)}  longest"
     steps, ends = _BLOCKS if blocks else _ASCII, (min(rates), max(rates))
     for number, one in curves:
         heights = (_height(one.bins.get(place, 0.0), ends, len(steps)) for place in shown)
         drawing = "".join(steps[height] for height in heights)
         longest = duration(one.longest_ns) if one.longest_ns else "-"
-        yield f"{number:{cpu}}  {one.name:{name}}  {drawing:{wide}}  {longest}"
+        yield f"{number.ljust(cpu)}  {one.name.ljust(name)}  {drawing.ljust(wide)}  {longest}"
 
 
 def _height(rate: float, ends: tuple[float, float], steps: int) -> int:
