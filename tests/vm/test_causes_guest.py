@@ -183,8 +183,10 @@ def test_events_that_the_kernel_has_not_are_named(run: dict[str, Any]) -> None:
 
 
 def test_the_classes_are_those_of_the_kernels_own_tracer(run: dict[str, Any]) -> None:
-    if "NO_OSNOISE_WORKLOAD" not in run["files"]["options"].split():
-        needs.absent("this kernel's osnoise tracer cannot watch without a load of its own")
+    if run["kernel"].startswith("6.1."):
+        # Its tracer watches beside a load of its own alone: the option came with 6.2.
+        assert "NO_OSNOISE_WORKLOAD" not in run["files"]["options"].split()
+        return
     for cpu in run["cpus"]:
         begin, end = run["loops"][cpu["cpu"]]
         told = Counter(
