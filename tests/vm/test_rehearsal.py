@@ -43,7 +43,7 @@ def _rehearse(wanted: str, folder: Path, *words: str) -> tuple[Any, dict[str, Co
     assert emulator.rehearse(argv, out, _LIMIT_S) == 0
     done = json.loads((out / "rehearsal.json").read_text())
     assert done["schema"] == results.SCHEMA and done["findings"] == []
-    runs: dict[str, list[Path]] = {}
+    runs: dict[str, list[Path]] = {"stock": []}  # first, though the order of boots is drawn
     for boot in done["kernels"][0]["boots"]:
         runs.setdefault(boot["arm"], []).append(Path(boot["run"]))
     arms = [Arm(name, tuple(map(read_run, paths))) for name, paths in runs.items()]
