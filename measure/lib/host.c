@@ -58,7 +58,10 @@ int host_init(struct host *ret)
 	strftime(ret->started, sizeof(ret->started), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 	ret->boot_id = or_empty(text_read_trimmed("/proc/sys/kernel/random/boot_id"));
 	ret->cmdline = or_empty(text_read_trimmed("/proc/cmdline"));
-	ret->kernel = text_format("%s", uname(&name) ? "" : name.release);
+	if (uname(&name))
+		memset(&name, 0, sizeof(name));
+	ret->kernel = text_format("%s", name.release);
+	ret->name = text_format("%s", name.nodename);
 	ret->memory_available = text_count_after(meminfo, "\nMemAvailable:") * 1024;
 	/* Older kernels have no such file: no CPU is known to be isolated then. */
 	read_list(CPU_DIR "isolated", &ret->isolated);
@@ -75,6 +78,7 @@ void host_deinit(struct host *host)
 {
 	free(host->boot_id);
 	free(host->kernel);
+	free(host->name);
 	free(host->cmdline);
 	cpulist_deinit(&host->online);
 	cpulist_deinit(&host->allowed);

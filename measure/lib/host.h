@@ -11,7 +11,8 @@
 struct host {
 	/* UTC, ISO 8601. */
 	char started[32];
-	char *boot_id, *kernel, *cmdline;
+	/* The name is the kernel's, 64 bytes at most; "" if the host has none. */
+	char *boot_id, *kernel, *cmdline, *name;
 	struct cpulist online;
 	/* The online CPUs that this process may use: a cpuset may forbid some. */
 	struct cpulist allowed;

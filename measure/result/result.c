@@ -56,6 +56,12 @@ static const char *isolation_word(const struct run *run)
 	return "used";
 }
 
+/* lowlat-gen adds the other facts of the host. */
+static json_t *host_to_json(const struct host *host)
+{
+	return json_pack("{s:o}", "name", *host->name ? value_text(host->name) : json_null());
+}
+
 static json_t *run_to_json(const struct run *run)
 {
 	json_t *root = json_object();
@@ -86,6 +92,7 @@ static json_t *run_to_json(const struct run *run)
 	json_object_set_new(root, "work", result_works(run));
 	json_object_set_new(root, "task_isolation", json_string(isolation_word(run)));
 	json_object_set_new(root, "harness", json_string(LOWLAT_BUILD));
+	json_object_set_new(root, "host", host_to_json(&run->host));
 	return root;
 }
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from support import needs, waits
+from support.cli import lowlat
 from support.harness import (
     ISOLATING_KERNEL,
     SHORT,
@@ -93,6 +94,7 @@ def test_json_holds_the_contract(harness: Harness) -> None:
     assert run["cmdline"] == Path("/proc/cmdline").read_text().strip()
     assert set(run["clock"]) == {"source", "hz", "floor_ns", "loop_period_ns", "invariant"}
     assert run["task_isolation"] == "not offered"
+    assert run["host"] == {"name": os.uname().nodename}
     for cpu in run["cpus"]:
         assert set(cpu) == CPU_KEYS
         assert set(cpu["rates_per_s"]) == {"100ns", "1us", "10us", "100us"}
@@ -101,6 +103,16 @@ def test_json_holds_the_contract(harness: Harness) -> None:
         assert set(cpu["pace"] or EMPTY_PACE) == set(EMPTY_PACE)
         assert set(cpu["power"]) == {"smi", "aperf_mperf", "khz", "governor", "idle_us"}
         assert not any("the kernel's own" in problem for problem in run["problems"])
+
+
+def test_files_of_the_harness_alone_are_compared(harness: Harness, tmp_path: Path) -> None:
+    needs.module("scipy", "the extra `report` is not installed")
+    files = [tmp_path / name for name in ("a.json", "b.json")]
+    for path in files:
+        done = harness(*SHORT, "--cpus", str(online()[-1]), "--label", path.stem, "--json")
+        path.write_text(json.dumps(done.run))
+    told = lowlat("report", files[0], "--against", files[1], "--json").json()
+    assert told["verdict"] == "descriptive-only", told["why"]
 
 
 @needs_notification

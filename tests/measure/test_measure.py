@@ -585,6 +585,8 @@ def test_json_names_the_runs(stage: MeasureStage, capsys: pytest.CaptureFixture[
 
 # ---------------------------------------------------------------- campaign
 
+HERE = os.uname().nodename
+
 
 class CampaignStage:
     """A campaign of two pairs, and this machine, whose line is that of its stock boots."""
@@ -600,7 +602,7 @@ class CampaignStage:
             "endpoint": "noise_ppm",
             "order": ["stock", "tuned", "tuned", "stock"],
             "pairs": 2,
-            "hosts": {"node": {"stock": self.line, "tuned": f"lowlat.plan=0 {self.line}"}},
+            "hosts": {HERE: {"stock": self.line, "tuned": f"lowlat.plan=0 {self.line}"}},
             "stop": "at-end",
             "kexec": False,
             "discard": True,
@@ -609,16 +611,16 @@ class CampaignStage:
         self.file = stage.folder / "campaign.json"
         self.file.write_text(json.dumps(self.document))
 
-    def call(self, *words: str, boot: str = "", host: str = "node") -> int:
-        run = document("x", 1.0, boot_id=boot or self.boot)
+    def call(self, *words: str) -> int:
+        run = document("x", 1.0, boot_id=self.boot, host={"name": HERE})
         (self.stage.folder / "run").write_text(json.dumps(run))
         self.stage.play(f"cat {self.stage.folder}/run")
         asked = cli.arguments("measure", ["--campaign", str(self.file), *words])
-        return measure.main(asked, {"name": host})
+        return measure.main(asked, {"arch": "x86_64"})
 
-    def refused(self, *words: str, host: str = "node") -> str:
+    def refused(self, *words: str) -> str:
         with pytest.raises(Refused) as refusal:
-            self.call(*words, host=host)
+            self.call(*words)
         return str(refusal.value)
 
 
@@ -630,7 +632,8 @@ def test_a_campaign_says_which_boot_comes_next_and_names_its_run(
     assert "boot 1 of 4, stock: next boot tuned, twice: the first is not measured" in (
         capsys.readouterr().out
     )
-    first = json.loads((stage.folder / "node-01-stock.json").read_text())
+    first = json.loads((stage.folder / f"{HERE}-01-stock.json").read_text())
+    assert set(first["host"]) == {"name", "arch", "busy"}
     assert (first["campaign"]["number"], len(first["campaign"]["digest"])) == (1, 64)
     assert "measured already, as boot 1 of 4, stock; the next is boot 2 of 4" in played.refused()
 
@@ -639,16 +642,15 @@ def test_a_campaign_says_which_boot_comes_next_and_names_its_run(
         run = {**first, "boot_id": f"b{number}", "campaign": place, **changes}
         (stage.folder / f"{number}.json").write_text(json.dumps(run))
 
-    (stage.folder / "node-01-stock.json").unlink()
+    (stage.folder / f"{HERE}-01-stock.json").unlink()
     kept(1)
     assert "the next is boot 2 of 4, tuned; this is a boot of stock" in played.refused()
     kept(2)
     kept(3)
     kept(4, complete=False)
     assert "--label tuned: this is boot 4 of 4, stock" in played.refused("--label", "tuned")
-    assert "this host is other, the campaign is of node" in played.refused(host="other")
     assert played.call("--json") == 0
-    assert (stage.folder / "node-04-stock.json").exists()
+    assert (stage.folder / f"{HERE}-04-stock.json").exists()
     assert "all 4 boots of the campaign are measured" in played.refused()
 
 
@@ -658,15 +660,16 @@ def test_a_campaign_says_which_boot_comes_next_and_names_its_run(
         ({"order": ["stock", "stock", "tuned", "tuned"]}, ".order"),
         ({"order": ["stock", "tuned"]}, ".pairs"),
         ({"order": []}, ".order"),
-        ({"hosts": {"node": {"stock": "quiet"}}}, ".hosts"),
+        ({"hosts": {HERE: {"stock": "quiet"}}}, ".hosts"),
         ({"hosts": {}}, ".hosts"),
         ({"stop": "if it pleases"}, ".stop"),
         ({"schema": "lowlat.run/1"}, "not a lowlat.campaign/1 document"),
-        ({"hosts": {"node": {"stock": "other", "tuned": "lines"}}}, "this is another line"),
+        ({"hosts": {HERE: {"stock": "other", "tuned": "lines"}}}, "this is another line"),
+        ({"hosts": {"@": {"stock": "", "tuned": ""}}}, f"host is {HERE}, the campaign is of @"),
     ],
 )
 def test_a_damaged_campaign_or_another_line_is_refused(
     stage: MeasureStage, changes: dict[str, object], words: str
 ) -> None:
     assert words.removeprefix(".") in CampaignStage(stage, **changes).refused()
-    assert list(stage.folder.glob("node-*")) == []
+    assert list(stage.folder.glob("*-0?-*")) == []

@@ -96,6 +96,7 @@ class LoopMachine:
             "started": "STARTED",
             "cmdline": "LINE",
             "policy": "POLICY",
+            "host": {"name": "node"},
             **changes,
         }
         first = document["cpus"][0]

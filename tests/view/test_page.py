@@ -289,7 +289,7 @@ def test_the_machine_is_drawn_core_by_core(usual: Page) -> None:
 
 def test_what_measure_keeps_of_a_machine_is_enough_to_draw_it(desk: Desk) -> None:
     machine = probe(open_root(str(MACHINES / "qemu-x86-2s2d2c2t-4n.txt")))
-    words = sample_runs.arms(desk.folder, boots=1, changes={"host": facts(machine, "tuna")})
+    words = sample_runs.arms(desk.folder, boots=1, changes={"host": facts(machine)})
     page = desk.page(*words)
     assert "Package 1" in page.text and "NUMA node 3" in page.text
     for core in machine.cores:

@@ -128,7 +128,7 @@ def measure(
         ticks = os.sysconf("SC_CLK_TCK") * (monotonic() - began)
         busy = busy_shares(idle, idle_ticks(Root()), ticks)
         document = _document(finished)
-        document["host"] = {**options.host, "busy": busy}
+        document["host"] = {**_own(document), **options.host, "busy": busy}
         if on_gap:
             document["on_gap"] = on_gap.to_json()
         if options.campaign:
@@ -197,6 +197,12 @@ def _document(finished: Finished) -> dict[str, object]:
     if not isinstance(document, dict):
         raise LowlatError("lowlat-measure wrote something that is not a run")
     return document
+
+
+def _own(document: Mapping[str, object]) -> Mapping[str, object]:
+    """What the harness tells of its host."""
+    own = document.get("host")
+    return own if isinstance(own, dict) else {}
 
 
 def _words(finished: Finished) -> str:

@@ -256,7 +256,8 @@ class Together:
 
 @dataclass(frozen=True)
 class HostFacts:
-    """The part of probe.facts() that is read again; "" or None if not recorded."""
+    """The host's name, which lowlat-measure writes, and the part of probe.facts() that is read
+    again; "" or None if not recorded."""
 
     name: str = ""
     arch: str = ""

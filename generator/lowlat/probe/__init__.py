@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Read a host into a Machine. Every read goes through the given Root."""
 
-from typing import Optional
-
 from lowlat.base.typed_json import encode
 from lowlat.host import boot_loader, daemons
 from lowlat.host.root import Root
@@ -20,8 +18,8 @@ from lowlat.probe import (
 
 
 def host_facts(root: Root) -> dict[str, object]:
-    """The host's facts that a run records. Raises the same errors as probe()."""
-    return facts(probe(root), host_name(root) or None)
+    """The host's facts that a run records beside its name. Raises the same errors as probe()."""
+    return facts(probe(root))
 
 
 def host_name(root: Root) -> str:
@@ -29,10 +27,9 @@ def host_name(root: Root) -> str:
     return root.read("/proc/sys/kernel/hostname") or ""
 
 
-def facts(machine: Machine, name: Optional[str]) -> dict[str, object]:
+def facts(machine: Machine) -> dict[str, object]:
     """A summary of the machine for the run's ``host`` key; unknown facts are null."""
     return {
-        "name": name,
         "arch": machine.arch,
         "processor": machine.processor.model,
         "hypervisor": machine.hypervisor,

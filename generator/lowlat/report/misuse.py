@@ -29,7 +29,7 @@ def _hosts(runs: Sequence[Run]) -> Iterator[str]:
     if nameless:
         yield (
             f"{nameless[0]} does not name its host, so that the runs may be of several "
-            "('lowlat-gen measure' records the name)"
+            "(measure again: lowlat-measure now writes the name)"
         )
     names = {run.host.name: run.path.name for run in runs}
     if len(names) > 1:

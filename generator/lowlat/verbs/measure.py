@@ -47,7 +47,7 @@ def main(args: MeasureArguments, host: Optional[Mapping[str, object]] = None) ->
     """
     complaints, runs = [], []
     host = _host() if host is None else host
-    wanted = _placed(args, host)
+    wanted = _placed(args)
     interval = wakeups(wanted.wakeup, host.get("judged_by"))
     command = program(wanted.command)
     wanted = replace(wanted, host=host, wakeup=interval, command=command)
@@ -80,7 +80,7 @@ def main(args: MeasureArguments, host: Optional[Mapping[str, object]] = None) ->
     return 0
 
 
-def _placed(args: MeasureArguments, host: Mapping[str, object]) -> MeasureOptions:
+def _placed(args: MeasureArguments) -> MeasureOptions:
     """The options, as the next boot of the campaign has them if there is one. Raises Refused if
     nothing names the run, or this is not that boot."""
     if args.follow is None:
@@ -91,7 +91,7 @@ def _placed(args: MeasureArguments, host: Mapping[str, object]) -> MeasureOption
     from lowlat.host.root import Root
     from lowlat.verbs.measure_campaign import placed
 
-    options, words = placed(args.follow, args.wanted, str(host.get("name") or ""), Root())
+    options, words = placed(args.follow, args.wanted, Root())
     if not args.json:
         say("\n".join(filled(words)))
     return options

@@ -14,13 +14,14 @@ from lowlat.measure.options import MeasureOptions
 from lowlat.measure.run_file import read_campaign, read_run
 from lowlat.model.campaign import Campaign
 from lowlat.model.run import Run
+from lowlat.probe import host_name
 
 
-def placed(path: Path, wanted: MeasureOptions, host: str, root: Root) -> tuple[MeasureOptions, str]:
+def placed(path: Path, wanted: MeasureOptions, root: Root) -> tuple[MeasureOptions, str]:
     """The options for the next boot of the campaign in the file, whose runs lie beside it, and this
     boot in words. Raises Refused if the campaign is complete, or the running boot is not the next
     one: another host, another line, or one that was measured already."""
-    campaign = read_campaign(path)
+    campaign, host = read_campaign(path), host_name(root)
     if host not in campaign.hosts:
         why = f"{path}: this host is {host or 'without a name'}, the campaign is of"
         raise Refused(f"{why} {', '.join(sorted(campaign.hosts))}")
