@@ -12,6 +12,7 @@ import pytest
 
 from lowlat.model.campaign import AT_END, WHEN_CLEAR, Campaign
 from support import needs
+from support.cli import lowlat
 from support.runs import ReportBench, document
 
 needs.module("scipy", "the extra `report` is not installed")
@@ -132,6 +133,31 @@ def test_a_line_is_compared_as_the_kernel_gets_it(
     for run in runs:
         run["cmdline"] = run["cmdline"].replace(written, booted)
     assert bench.told(runs)["campaign"]["departures"] == []
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_campaign_that_is_passed_on_says_the_same(
+    bench: WrittenBench, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    for arm, line in LINES.items():
+        monkeypatch.setitem(LINES, arm, f"root=UUID=0b5e3f6a-1c2d-4e5f-8a9b-0c1d2e3f4a5b {line}")
+    runs = bench.boots(bench.campaign(8), [2.0] * 8)
+    left = bench.write("left.json", runs.pop(4))
+    before = bench.told(runs)
+    files = sorted(bench.folder.glob("[ab]?.json"))
+    out = bench.folder / "sent" / "on"
+    out.parent.mkdir()
+    more = [bench.folder / "campaign.json"] if named else []
+    answer = lowlat("capture", out, "--runs", *files, left, *more)
+    assert answer.status == 0 and "16 runs and 1 campaign;" in answer.out
+    (bench.folder / "campaign.json").unlink()
+    sent = {path.name: path.read_text() for path in out.iterdir()}
+    assert not [text for text in sent.values() if '"node"' in text or "0b5e3f6a" in text]
+    ours = [[out / path.name for path in files if path.name[0] == side] for side in "ba"]
+    after = lowlat("report", *ours[0], "--against", *ours[1], "--json").json()
+    assert before["campaign"]["departures"] == ["left out: boot 5"]
+    assert before["campaign"].pop("digest") != after["campaign"].pop("digest")
+    assert after == before
 
 
 def test_pairs_without_a_difference_keep_a_test_open(bench: WrittenBench) -> None:

@@ -3,10 +3,13 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Callable
 
 from lowlat.host.redact import numbering, without_addresses, without_private_words
+from lowlat.model.campaign import SCHEMA as CAMPAIGN
+from lowlat.model.campaign import Campaign
 
 #: Keys whose values are words of lowlat's, or names that no person or host has.
 _KEPT = frozenset(
@@ -19,9 +22,10 @@ _HOMES = re.compile(r"(?<=/home/)[^/\s\"']+")
 
 
 def without_names(documents: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON documents of runs, by the names of their files, without the names of hosts and people,
-    addresses, UUIDs and secrets. Hosts are numbered in order of appearance, alike in all documents;
-    ids of boots stay, because they tell which runs belong together."""
+    """JSON documents of runs and campaigns, by the names of their files, without the names of hosts
+    and people, addresses, UUIDs and secrets. Hosts are numbered in order of appearance, alike in
+    all documents; ids of boots stay, because they tell which runs belong together. A campaign's
+    digest becomes that of what is left of the campaign. Raises Mistyped if a campaign is none."""
     hosts: dict[str, str] = {}
     for document in documents.values():
         for name in _host_names(document):
@@ -38,10 +42,34 @@ def without_names(documents: Mapping[str, Any]) -> dict[str, Any]:
         text = known.sub(lambda match: hosts[match[0]], text) if known else text
         return named(without_addresses(_HOMES.sub("user", text)))
 
-    return {clean(name): _walk(document, clean) for name, document in documents.items()}
+    told = {n: Campaign.from_json(one) for n, one in documents.items() if _is_campaign(one)}
+    less = {name: _without(campaign, clean) for name, campaign in told.items()}
+    digests = {campaign.digest: less[name].digest for name, campaign in told.items()}
+
+    def passed_on(text: str) -> str:
+        return digests.get(text) or clean(text)
+
+    walked = {name: _walk(document, passed_on) for name, document in documents.items()}
+    walked.update((name, campaign.to_json()) for name, campaign in less.items())
+    return {clean(name): document for name, document in walked.items()}
+
+
+def _is_campaign(document: Any) -> bool:
+    return isinstance(document, dict) and document.get("schema") == CAMPAIGN
+
+
+def _without(campaign: Campaign, clean: Callable[[str], str]) -> Campaign:
+    """The campaign with the hosts, arms and lines that its runs then have."""
+    hosts = {
+        clean(name): {clean(arm): clean(without_private_words(line)) for arm, line in own.items()}
+        for name, own in campaign.hosts.items()
+    }
+    return replace(campaign, hosts=hosts, order=tuple(map(clean, campaign.order)))
 
 
 def _host_names(document: Any) -> list[str]:
+    if _is_campaign(document):
+        return [*filter(_tells, Campaign.from_json(document).hosts)]
     host = document.get("host") if isinstance(document, dict) else None
     own = host.get("name") if isinstance(host, dict) else None
     names = [own] if isinstance(own, str) else []

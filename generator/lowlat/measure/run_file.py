@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from lowlat.base import bounds, files, typed_json
 from lowlat.base.errors import Refused
@@ -19,6 +19,9 @@ from lowlat.measure.tools.files import Unknown
 from lowlat.model import campaign
 from lowlat.model.campaign import Campaign
 from lowlat.model.run import SCHEMA, Run
+
+#: A campaign lies beside its runs, or this many folders above.
+_ABOVE = 3
 
 #: What a terminal was told: colours, movements of the cursor, and that it be cleared.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|c)")
@@ -49,6 +52,16 @@ def read_campaign(path: Path) -> Campaign:
     """Raises Refused if the file cannot be read or is no campaign."""
     writer, redo = "'lowlat-gen tune' or 'lowlat-gen rehearse'", "have it written anew"
     return typed_json.read_document(path, Campaign.from_json, campaign.SCHEMA, writer, redo)
+
+
+def campaign_file(run: Path, digest: str) -> Optional[Path]:
+    """The file of the campaign with this digest: beside the run's file, or a few folders above."""
+    for folder in [*run.absolute().parents][:_ABOVE]:
+        for path in sorted(folder.glob("*campaign.json")):
+            with suppress(Refused):
+                if read_campaign(path).digest == digest:
+                    return path
+    return None
 
 
 def _run(value: dict[str, object]) -> Run:

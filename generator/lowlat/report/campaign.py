@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import starmap
 from pathlib import Path
 from typing import Optional
 
 from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
 from lowlat.boot import entry_line
-from lowlat.measure.run_file import read_campaign, read_run
+from lowlat.measure.run_file import campaign_file, read_campaign, read_run
 from lowlat.model.campaign import WHEN_CLEAR, Campaign, Registered, moment
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
@@ -21,9 +22,6 @@ from lowlat.report.arm import Arm
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
 from lowlat.report.verdict import TESTED
-
-#: A campaign lies beside its runs, or this many folders above.
-_ABOVE = 3
 
 #: More files are counted, not named.
 _NAMED = 4
@@ -78,14 +76,9 @@ def _worded(report: Report, words: str) -> Report:
 
 def _beside(runs: Iterable[Run]) -> Optional[Campaign]:
     """The campaign that the first run with a place in one names."""
-    for run in (run for run in runs if run.campaign):
-        for folder in [*run.path.absolute().parents][:_ABOVE]:
-            for path in sorted(folder.glob("*campaign.json")):
-                with suppress(Refused):
-                    campaign = read_campaign(path)
-                    if run.campaign and campaign.digest == run.campaign.digest:
-                        return campaign
-    return None
+    named = ((run.path, run.campaign.digest) for run in runs if run.campaign)
+    found = filter(None, starmap(campaign_file, named))
+    return next(map(read_campaign, found), None)
 
 
 def _left_out(campaign: Campaign, runs: Sequence[Run]) -> Iterator[Run]:

@@ -5,6 +5,7 @@ what verify reads, and ``--runs`` takes names from runs."""
 import gzip
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
@@ -16,6 +17,8 @@ from lowlat.host.archive import Recorder, dump, open_root
 from lowlat.host.redact import LEFT_OUT, redact
 from lowlat.host.redact_runs import without_names
 from lowlat.host.root import Root
+from lowlat.measure.run_file import campaign_file, read_campaign
+from lowlat.model.campaign import SCHEMA
 from lowlat.probe import probe
 from lowlat.verbs import options
 from lowlat.verify import evidence
@@ -66,19 +69,36 @@ def _runs(args: CaptureArguments) -> int:
     if args.evidence or args.duration or args.evidence_script or not args.out:
         hint = "lowlat-gen capture FOLDER --runs FILE..."
         raise Refused("capture --runs: takes a folder alone", hint=hint)
-    names = [path.name for path in args.runs]
+    documents = {path: _document(path) for path in args.runs}
+    documents.update((path, _document(path)) for path in _campaigns(documents))
+    names = [path.name for path in documents]
     twice = next((name for name in names if names.count(name) > 1), "")
     if twice:
         raise Refused(f"capture --runs: two files are {twice}", hint="rename one of them")
-    found = without_names({path.name: _document(path) for path in args.runs})
+    found = without_names({path.name: document for path, document in documents.items()})
     folder = files.make_folder(Path(args.out), "capture")
     for name, document in found.items():
         files.write("capture", str(folder / name), (json.dumps(document) + "\n").encode())
-    print(f"{args.out}: {len(found)} runs; {LEFT_OUT}, hosts numbered; {_READ}")
+    plans = sum(document["schema"] == SCHEMA for document in documents.values())
+    what = f"{len(found) - plans} runs" + (
+        f" and {plans} campaign{'s' * (plans > 1)}" if plans else ""
+    )
+    print(f"{args.out}: {what}; {LEFT_OUT}, hosts numbered; {_READ}")
     return 0
 
 
-def _document(path: Path) -> object:
+def _campaigns(documents: Mapping[Path, Mapping[str, object]]) -> set[Path]:
+    """The files of the campaigns that documents name, if they lie beside these and are not among
+    them."""
+    found = set()
+    for path, document in documents.items():
+        place = document.get("campaign")
+        if isinstance(place, dict):
+            found.add(campaign_file(path, str(place.get("digest"))))
+    return {path.resolve() for path in found if path} - {path.resolve() for path in documents}
+
+
+def _document(path: Path) -> Mapping[str, object]:
     with files.reporting_errors(str(path), _OURS):
         data = files.read(path, bounds.DOCUMENT)
     try:
@@ -87,6 +107,8 @@ def _document(path: Path) -> object:
         raise Refused(f"{path}: not JSON: {error}", hint=_OURS) from error
     if not isinstance(document, dict) or not str(document.get("schema")).startswith("lowlat."):
         raise Refused(f"{path}: not a document of lowlat", hint=_OURS)
+    if document["schema"] == SCHEMA:
+        read_campaign(path)
     return document
 
 
