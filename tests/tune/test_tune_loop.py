@@ -474,3 +474,19 @@ def test_pairs_end_when_the_difference_is_clear(machine: LoopMachine) -> None:
     assert (report["verdict"], report["pairs"]) == ("reduced", 6)
     assert report["e_value"] > 20 and report["campaign"]["departures"] == []
     at_rest(machine)
+
+
+def test_pairs_end_where_they_cannot_become_clear_any_more(machine: LoopMachine) -> None:
+    """Four pairs without a difference leave too few of twenty."""
+    machine.record("tuned", 100.0)
+    machine.begin("--until-clear", "--reboot")
+    while machine.state()["phase"] != "done":
+        answers = machine.power_on()
+        assert [answer.status for answer in answers] == [0, 0], answers
+    state = machine.state()
+    assert (len(state["legs"]), state["outcome"]) == (8, "compared")
+    report = json.loads(machine.host.read(state["report"].lstrip("/")))
+    assert (report["verdict"], report["more_pairs"]) == ("no-measurable-change", None)
+    assert "after 4 pairs" in report["why"] and "20 pairs are the most" in report["why"]
+    assert report["campaign"]["departures"] == []
+    at_rest(machine)
