@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import tempfile
+import tracemalloc
+from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,13 @@ from hypothesis import strategies as st
 
 from lowlat.base.errors import LowlatError
 from lowlat.measure.causes.attribution import attach
-from lowlat.measure.causes.capture import ClockPair
+from lowlat.measure.causes.capture import ClockPair, GapTimes
 from lowlat.measure.causes.ftrace import parse, parse_switch
+from lowlat.measure.causes.join import Join
+from lowlat.measure.causes.senders import Senders
+from lowlat.measure.causes.timeline import Contexts
+from lowlat.measure.causes.wakers import Wakers
+from lowlat.model.cpuset import CpuSet
 
 #: The detector's thread in the texts below; one tick is one ns.
 SPINNER = 77
@@ -496,6 +503,45 @@ def test_a_switch_ends_a_softirq_unless_the_kernel_is_realtime(tmp_path: Path) -
     assert table(cpu)["thread: backup"][1] > 7_400_000
     (note,) = cpu["notes"]
     assert note.startswith("CPU 1: the trace lacks the begin or the end of stays: ")
+
+
+def test_a_softirq_that_loses_its_end_later_has_no_time_in_earlier_gaps(tmp_path: Path) -> None:
+    """PREEMPT_RT switches away from a softirq: gaps end before it does."""
+    lines, gaps, server = [], [], ("ksoftirqd/1", 16)
+    for at in range(1000, 1_200_000, 1000):
+        gaps.append((at, at + 500))
+        lines += [switch(at, SPIN, server), switch(at + 500, server, SPIN)]
+    lines.insert(1, line(1001, "softirq_entry: vec=1 [action=TIMER]", server[1], server[0]))
+    cpu = explained(tmp_path, lines, gaps, window={"realtime": True})
+    assert table(cpu)["not-recorded: the trace lacks an event"] == (1, 499 + 500 * 1198)
+    assert "softirq: TIMER" not in table(cpu)
+
+
+def test_a_trace_is_joined_without_being_kept() -> None:
+    """A trace has millions of events: what lies behind is summed up, inside gaps and between."""
+
+    def lines(begins: range) -> Iterator[str]:
+        for at in begins:
+            yield line(at, "local_timer_entry: vector=236")
+            yield line(at + 50, f"hrtimer_expire_entry: function=timer{at % 5} now=5")
+            yield line(at + 100, "local_timer_exit: vector=236")
+
+    def peak(count: int) -> int:
+        begins = range(1000, 1000 + 1001 * count, 1001)
+        gaps = GapTimes(*(array("q", (at + end for at in begins[::2])) for end in (0, 100)))
+        senders = Senders([], CpuSet.of([1]), CLOCK)
+        contexts = Contexts(SPINNER, senders, Wakers([]), CLOCK)
+        settled: Counter[str] = Counter()
+        tracemalloc.start()
+        join = Join(gaps, 0, 0, lambda one: settled.update([one.cause]))
+        joined = join.of(contexts, parse(lines(begins), CLOCK))
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert (joined.explained, sum(settled.values())) == (len(gaps), count)
+        return most
+
+    peak(100)
+    assert peak(1200) - peak(200) < 1000 * 50
 
 
 WHATS = (

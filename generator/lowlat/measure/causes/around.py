@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
-from operator import sub
 from typing import Optional
 
 from lowlat.measure.causes.capture import Capture, CpuCapture, GapTimes
@@ -82,10 +81,10 @@ def of_longest(capture: Capture, gaps_of: Mapping[int, GapTimes]) -> Optional[Ar
     longest = []
     for cpu in capture.cpus:
         gaps = gaps_of[cpu.cpu]
-        lengths = list(map(sub, gaps.ends, gaps.begins))
-        if lengths:
-            number = max(range(len(lengths)), key=lengths.__getitem__)
-            longest.append((lengths[number], cpu, gaps.begins[number], gaps.ends[number]))
+        if gaps.begins:
+            number = max(range(len(gaps)), key=lambda one: gaps.ends[one] - gaps.begins[one])
+            begin, end = gaps.begins[number], gaps.ends[number]
+            longest.append((end - begin, cpu, begin, end))
     if not longest:
         return None
     _, cpu, begin, end = max(longest, key=lambda one: one[0])

@@ -23,8 +23,8 @@ from lowlat.measure.causes.capture import (
     read_switches,
     trace_file,
 )
-from lowlat.measure.causes.context import LOST, Context
-from lowlat.measure.causes.events import counted, lacking, recorded
+from lowlat.measure.causes.context import LOST
+from lowlat.measure.causes.events import Seen, counted, lacking
 from lowlat.measure.causes.ftrace import TraceEvent, parse, with_stacks
 from lowlat.measure.causes.senders import Senders
 from lowlat.measure.causes.timeline import Contexts
@@ -81,6 +81,25 @@ def _notes(capture: Capture) -> Iterator[str]:
     if capture.senders_lost:
         what = "who sent interrupts and woke stoppers"
         yield f"{capture.senders_lost} records of {what} were lost: the buffer was full"
+
+
+class _Passing:
+    """Counts the events of a CPU's trace within its loop as they pass: ``outs`` is how often the
+    detector was switched out."""
+
+    def __init__(self, cpu: CpuCapture, gaps: join.Places, around: Optional[Around]) -> None:
+        self._cpu, self._gaps, self._around = cpu, gaps, around
+        self.events = self.in_gaps = self.outs = 0
+
+    def through(self, events: Iterable[TraceEvent]) -> Iterator[TraceEvent]:
+        for event in events:
+            if self._around is not None:
+                self._around.note(self._cpu, event)
+            if self._cpu.begin <= event.time < self._cpu.end:
+                self.events += 1
+                self.in_gaps += self._gaps.inside(event.time)
+                self.outs += event.name == "sched_switch" and event.pid == self._cpu.thread
+            yield event
 
 
 class _Analyst:
@@ -142,21 +161,10 @@ class _Analyst:
         )
         first = next(events, None)
         since = first.time if cpu.lost and first is not None else 0
-        times, outs = array("q"), 0
-        around = self._around if item is not None else None
-
-        def noted() -> Iterator[TraceEvent]:
-            nonlocal outs
-            for event in chain([first] if first is not None else [], events):
-                if around is not None:
-                    around.note(cpu, event)
-                if cpu.begin <= event.time < cpu.end:
-                    times.append(event.time)
-                    outs += event.name == "sched_switch" and event.pid == cpu.thread
-                yield event
-
-        stretches = contexts.stretches(noted())
-        joined = join.join(gaps, stretches, contexts.entered, since, self._slack)
+        seen = Seen(counted(item or {}, self._capture.counted_ns / 1e9), self._capture.window)
+        passing = _Passing(cpu, join.Places(gaps, self._slack), self._around if item else None)
+        passed = passing.through(chain([first] if first is not None else [], events))
+        joined = join.Join(gaps, since, self._slack, seen.add).of(contexts, passed)
         lost = joined.causes.get(LOST)
         if lost is not None:
             us = self._capture.clock.ns(lost.ticks) / 1000
@@ -164,27 +172,22 @@ class _Analyst:
                 f"CPU {cpu.cpu}: the trace lacks the begin or the end of stays: "
                 f"{us:,.1f} us belong to no cause"
             )
-        sums["kernel_events"] = len(times)
-        sums["kernel_events_in_gaps"] = join.inside(gaps, times, self._slack)
+        sums["kernel_events"] = passing.events
+        sums["kernel_events_in_gaps"] = passing.in_gaps
         if item is not None:
-            self._count(cpu, contexts.entered, outs, item, sums)
+            self._count(cpu, seen, passing.outs, sums)
         return joined
 
-    def _count(
-        self, cpu: CpuCapture, entered: Iterable[Context], outs: int, item: Document, sums: Document
-    ) -> None:
+    def _count(self, cpu: CpuCapture, seen: Seen, outs: int, sums: Document) -> None:
         """Add how many events of each class are in the trace, and how many IPIs have a sender."""
-        begin, end = self._capture.window
-        own = [one for one in entered if begin <= one.begin <= end]
-        classes = recorded(counted(item, self._capture.counted_ns / 1e9), own, outs)
+        classes = seen.classes(outs)
         sums["classes"] = encode(classes)
-        ipis = [bool(one.origin) for one in own if one.kind == "ipi"]
-        sums["ipis"], sums["ipis_with_sender"] = len(ipis), sum(ipis)
+        sums["ipis"], sums["ipis_with_sender"] = seen.ipis, seen.sent
         if cpu.lost:
             why = f"{cpu.lost} records were lost: the buffer was full; {lacking(classes)}"
             self.notes.append(f"CPU {cpu.cpu}: {why}")
-        if sum(ipis) < len(ipis):
-            some = f"{sum(ipis):,} of {len(ipis):,}"
+        if seen.sent < seen.ipis:
+            some = f"{seen.sent:,} of {seen.ipis:,}"
             self.notes.append(f"CPU {cpu.cpu}: the senders of {some} IPIs are known")
 
     def _longest_gaps(self, cpu: CpuCapture, joined: join.Joined) -> list[LongGap]:
@@ -213,9 +216,10 @@ class _Analyst:
     def _periods(self, cpu: CpuCapture, gaps: GapTimes, joined: join.Joined) -> list[Document]:
         """The periods of each cause, searched separately so that none hides another."""
         scale = self._capture.clock.ns(1) / 1e9
+        causes = list(joined.causes) or [("", "")]
         times: defaultdict[join.Cause, array[float]] = defaultdict(lambda: array("d"))
-        for begin, cause in zip(gaps.begins, joined.first or repeat(("", ""))):
-            times[cause].append((begin - cpu.begin) * scale)
+        for begin, place in zip(gaps.begins, joined.first or repeat(0)):
+            times[causes[place]].append((begin - cpu.begin) * scale)
         span = (cpu.end - cpu.begin) * scale
         found = ((one, cause) for cause, own in times.items() for one in periods.find(own, span))
         return [

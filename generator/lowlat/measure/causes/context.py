@@ -2,6 +2,7 @@
 """One stay in the kernel or in another thread, named after the event that begins it."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Optional
 
@@ -83,10 +84,16 @@ class Context:
 
     def lose(self) -> None:
         """Its end was not seen."""
-        (self.kind, self.name), self.origin = LOST, ""
-        self.functions.clear()
-        if self.earlier is not None:
-            self.earlier.lose()
+        for part in self.parts():
+            (part.kind, part.name), part.origin = LOST, ""
+            part.functions.clear()
+
+    def parts(self) -> Iterator["Context"]:
+        """It and its earlier parts."""
+        part: Optional[Context] = self
+        while part is not None:
+            yield part
+            part = part.earlier
 
     def ran(self, function: str) -> None:
         if function and function not in self.functions and len(self.functions) < _FUNCTIONS_MAX:

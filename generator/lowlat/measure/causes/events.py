@@ -46,17 +46,32 @@ def _rates(item: Mapping[str, object], key: str) -> Iterable[tuple[str, float]]:
             yield label, rate
 
 
-def recorded(rows: Rows, entered: Iterable[Context], outs: int) -> dict[str, Recorded]:
-    """By class: the events of the rows, and those among the contexts of the same time; ``outs``:
-    how often the trace has the detector switched out."""
-    seen = Counter(one.key if one.key in rows else one.row for one in entered)
-    seen[_THREAD] = outs
-    classes: dict[str, Recorded] = {}
-    for row, (kind, number) in rows.items():
-        before = classes.get(kind, Recorded())
-        own = min(seen[row], number)
-        classes[kind] = Recorded(before.counted + number, before.recorded + own)
-    return classes
+class Seen:
+    """Counts the contexts of a trace that began in a span of time, in ticks, by the rows that the
+    kernel counts; ``ipis`` are all interrupts from other CPUs, ``sent`` those with a sender."""
+
+    def __init__(self, rows: Rows, span: tuple[int, int]) -> None:
+        self._rows = rows
+        self._begin, self._end = span
+        self._seen: Counter[str] = Counter()
+        self.ipis = self.sent = 0
+
+    def add(self, context: Context) -> None:
+        if self._begin <= context.begin <= self._end:
+            self._seen[context.key if context.key in self._rows else context.row] += 1
+            self.ipis += context.kind == "ipi"
+            self.sent += context.kind == "ipi" and bool(context.origin)
+
+    def classes(self, outs: int) -> dict[str, Recorded]:
+        """By class: the events of the rows, and those in the trace; ``outs``: how often the trace
+        has the detector switched out."""
+        seen = {**self._seen, _THREAD: outs}
+        classes: dict[str, Recorded] = {}
+        for row, (kind, number) in self._rows.items():
+            before = classes.get(kind, Recorded())
+            own = min(seen.get(row, 0), number)
+            classes[kind] = Recorded(before.counted + number, before.recorded + own)
+        return classes
 
 
 def lacking(classes: Mapping[str, Recorded]) -> str:

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Joins gaps with the contexts that ran in them."""
 
+from __future__ import annotations
+
 import heapq
+from array import array
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Optional
+from typing import Callable
 
 from lowlat.measure.causes.capture import GapTimes
 from lowlat.measure.causes.context import LOST, Context
-from lowlat.measure.causes.timeline import Stretch
+from lowlat.measure.causes.ftrace import TraceEvent
+from lowlat.measure.causes.timeline import Contexts, Stretch
 
 #: No event of the kernel: the hardware or the hypervisor took the time.
 HARDWARE = ("hardware-or-hypervisor", "no kernel event")
@@ -33,19 +37,21 @@ _SHOWN = 0.9
 
 @dataclass
 class Tally:
-    """The cost of one cause: its number of events, and its ticks."""
+    """The cost of one cause: its number of events, and its ticks; ``place`` is its number."""
 
     events: int = 0
     ticks: int = 0
+    place: int = 0
 
 
 @dataclass
 class Joined:
     """One CPU's gaps with their causes. ``first`` is the outermost cause of each gap, in the gaps'
-    order, ``longest`` are the longest gaps as length, begin and causes, the largest first."""
+    order, by its place among ``causes``; ``longest`` are the longest gaps as length, begin and
+    causes, the largest first."""
 
     causes: dict[Cause, Tally] = field(default_factory=dict)
-    first: list[Cause] = field(default_factory=list)
+    first: array[int] = field(default_factory=lambda: array("l"))
     longest: list[tuple[int, int, Sequence[tuple[Cause, int]]]] = field(default_factory=list)
     explained: int = 0
 
@@ -56,11 +62,11 @@ class Joined:
             keep = heapq.heappush if len(self.longest) < _LONGEST else heapq.heapreplace
             keep(self.longest, (length, begin, links))
         for cause, share in shares:
-            tally = self.causes.setdefault(cause, Tally())
+            tally = self.causes.setdefault(cause, Tally(place=len(self.causes)))
             tally.events += share.events
             tally.ticks += share.ticks
         ((first, _), *_) = shares
-        self.first.append(first)
+        self.first.append(self.causes[first].place)
         self.explained += first not in (HARDWARE, NOT_RECORDED, LOST, NOT_SWITCHED)
 
 
@@ -80,61 +86,106 @@ def _largest(shares: Sequence[tuple[Cause, Tally]]) -> list[tuple[Cause, int]]:
     return links
 
 
-def join(
-    gaps: GapTimes, stretches: Iterable[Stretch], entered: list[Context], since: int, slack: int
-) -> Joined:
-    """Give each gap the contexts that took it, each with its own time.
+class Places:
+    """Finds the gaps around times, which come in order; ``slack`` (ticks) is the resolution of
+    their clock."""
+
+    def __init__(self, gaps: GapTimes, slack: int) -> None:
+        self._gaps, self._slack = gaps, slack
+        self._at = 0
+
+    def reach(self, time: int) -> int:
+        """The place of the first gap that ends no earlier than the time, or of none: their
+        number."""
+        gaps = self._gaps
+        while self._at < len(gaps) and gaps.ends[self._at] < time - self._slack:
+            self._at += 1
+        return self._at
+
+    def inside(self, time: int) -> bool:
+        """Whether the time is in a gap."""
+        at = self.reach(time)
+        return at < len(self._gaps) and self._gaps.begins[at] - self._slack <= time
+
+
+@dataclass
+class _Taken:
+    """What of the trace lies in one gap: the ticks of contexts, and those that began in it."""
+
+    charged: dict[Context, int] = field(default_factory=dict)
+    begun: list[Context] = field(default_factory=list)
+
+
+_NOTHING = _Taken()
+
+
+class Join:
+    """Gives each gap the contexts that took it, each with its own time.
 
     The time to enter and leave the kernel, which no event covers, goes to the outermost context,
     which caused it. ``since`` (ticks) is the start of the trace, ``slack`` (ticks) the resolution
-    of its clock. ``entered`` is read after ``stretches`` has been consumed.
+    of its clock. A gap is summed up once no later event can change its contexts, and ``settled``
+    gets each context then: a trace has millions, of which only the latest are kept.
     """
-    times = _charge(gaps, stretches, slack)
-    entered = sorted(entered, key=lambda context: context.begin)
-    places = _places(gaps, (context.begin for context in entered), slack)
-    starts: dict[Optional[int], list[Context]] = {}
-    for context, place in zip(entered, places):
-        starts.setdefault(place, []).append(context)
-    joined = Joined()
-    for index, (begin, end) in enumerate(zip(gaps.begins, gaps.ends)):
-        shares = _shares(end - begin, times.get(index, {}), starts.get(index, []))
-        unknown = HARDWARE if begin >= since else NOT_RECORDED
-        joined.add(begin, end - begin, shares or [(unknown, Tally(1, end - begin))])
-    return joined
 
+    def __init__(
+        self, gaps: GapTimes, since: int, slack: int, settled: Callable[[Context], None]
+    ) -> None:
+        self._gaps, self._since, self._slack = gaps, since, slack
+        self._settled = settled
+        self._begins, self._stretches = Places(gaps, slack), Places(gaps, slack)
+        self._begun: deque[Context] = deque()
+        self._taken: dict[int, _Taken] = {}
+        self._next = 0
+        self._joined = Joined()
 
-def _charge(
-    gaps: GapTimes, stretches: Iterable[Stretch], slack: int
-) -> dict[int, dict[Context, int]]:
-    """The ticks of each gap, by its place, by context; stretches come in order."""
-    times: dict[int, dict[Context, int]] = {}
-    at = 0
-    for stretch in stretches:
-        at = _reached(gaps, at, stretch.begin - slack)
-        for index in range(at, len(gaps)):
-            begin, end = gaps.begins[index], gaps.ends[index]
-            if begin - slack > stretch.end:
+    def of(self, contexts: Contexts, events: Iterable[TraceEvent]) -> Joined:
+        """The gaps with their causes, by the contexts of these events."""
+        for stretch in contexts.stretches(events):
+            self._begin(contexts.begun())
+            at = self._stretches.reach(stretch.begin)
+            self._settle(at, contexts.changing())
+            self._charge(at, stretch)
+        self._begin(contexts.begun())
+        self._settle(len(self._gaps), ())
+        return self._joined
+
+    def _begin(self, contexts: Iterable[Context]) -> None:
+        for context in contexts:
+            self._begun.append(context)
+            if self._begins.inside(context.begin):
+                self._take(self._begins.reach(context.begin)).begun.append(context)
+
+    def _charge(self, at: int, stretch: Stretch) -> None:
+        """Add a stretch to the gaps that it meets, from this place on."""
+        for place in range(at, len(self._gaps)):
+            begin, end = self._gaps.begins[place], self._gaps.ends[place]
+            if begin - self._slack > stretch.end:
                 break
             share = min(end, stretch.end) - max(begin, stretch.begin)
-            if share >= 0 or slack:
-                charged = times.setdefault(index, {})
+            if share >= 0 or self._slack:
+                charged = self._take(place).charged
                 charged[stretch.context] = charged.get(stretch.context, 0) + max(share, 0)
-    return times
 
+    def _take(self, place: int) -> _Taken:
+        return self._taken.setdefault(place, _Taken())
 
-def _places(gaps: GapTimes, times: Iterable[int], slack: int) -> Iterator[Optional[int]]:
-    """For each of the times, which are in order: the place of the gap around it, or None."""
-    at = 0
-    for time in times:
-        at = _reached(gaps, at, time - slack)
-        yield at if at < len(gaps) and gaps.begins[at] - slack <= time else None
+    def _settle(self, at: int, changing: Container[Context]) -> None:
+        """Sum up the gaps before this place, up to the first whose contexts may still change."""
+        while self._begun and self._begun[0] not in changing:
+            self._settled(self._begun.popleft())
+        for place in range(self._next, at):
+            taken = self._taken.get(place, _NOTHING)
+            if any(context in changing for context in (*taken.charged, *taken.begun)):
+                break
+            self._sum_up(place, self._taken.pop(place, _NOTHING))
 
-
-def _reached(gaps: GapTimes, at: int, time: int) -> int:
-    """The first gap, from place ``at`` on, that ends no earlier than the time."""
-    while at < len(gaps) and gaps.ends[at] < time:
-        at += 1
-    return at
+    def _sum_up(self, place: int, taken: _Taken) -> None:
+        begin, end = self._gaps.begins[place], self._gaps.ends[place]
+        shares = _shares(end - begin, taken.charged, taken.begun)
+        unknown = HARDWARE if begin >= self._since else NOT_RECORDED
+        self._joined.add(begin, end - begin, shares or [(unknown, Tally(1, end - begin))])
+        self._next = place + 1
 
 
 def _shares(
@@ -149,11 +200,6 @@ def _shares(
     if shares:
         shares[0][1].ticks += max(length - sum(share.ticks for _, share in shares), 0)
     return shares
-
-
-def inside(gaps: GapTimes, times: Iterable[int], slack: int) -> int:
-    """The number of times inside a gap; the times are in order."""
-    return sum(place is not None for place in _places(gaps, times, slack))
 
 
 def join_switches(gaps: GapTimes, outs: Sequence[int]) -> Joined:

@@ -2,6 +2,8 @@
 """Senders of interrupts to other CPUs, by the trace events ipi_send_cpu and ipi_send_cpumask
 (kernel 6.4 and newer)."""
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterable
 
 from lowlat.measure.causes.capture import ClockPair
@@ -21,26 +23,31 @@ class Senders:
 
     def __init__(self, events: Iterable[TraceEvent], cpus: CpuSet, clock: ClockPair) -> None:
         self._reach = clock.span(_LATEST_NS)
-        self._sent: dict[tuple[int, bool], list[TraceEvent]] = {}
+        #: Times, and numbers of origins: a kernel of many CPUs sends millions.
+        self._sent: dict[tuple[int, bool], tuple[array[int], array[int]]] = {}
+        origins: dict[str, int] = {}
         for event in events:
             for cpu in receivers(event) & cpus:
-                self._sent.setdefault((cpu, reschedules(event)), []).append(event)
+                key = cpu, reschedules(event)
+                times, words = self._sent.setdefault(key, (array("q"), array("l")))
+                times.append(event.time)
+                told = f"{origin(event)}, sent by {doer(event)}"
+                words.append(origins.setdefault(told, len(origins)))
+        self._origins = list(origins)
         self._next = dict.fromkeys(self._sent, 0)
 
     def origin(self, cpu: int, time: int, vector: str) -> str:
         """The origin of the interrupt that arrives now, or "": the latest one that was sent.
         Earlier ones have arrived with it."""
         key = (cpu, vector == "reschedule")
-        ways = self._sent.get(key, [])
-        first = self._next.get(key, 0)
-        after = first
-        while after < len(ways) and ways[after].time <= time:
-            after += 1
-        self._next[key] = after
-        if after == first or time - ways[after - 1].time > self._reach:
+        if key not in self._sent:
             return ""
-        sent = ways[after - 1]
-        return f"{origin(sent)}, sent by {doer(sent)}"
+        times, words = self._sent[key]
+        first = self._next[key]
+        after = self._next[key] = bisect_right(times, time, first)
+        if after == first or time - times[after - 1] > self._reach:
+            return ""
+        return self._origins[words[after - 1]]
 
 
 def doer(event: TraceEvent) -> str:

@@ -31,8 +31,8 @@ class Stretch:
 
 class Contexts:
     """Follows one CPU's events; ``thread`` is the detector's thread ID; ``realtime``: the kernel is
-    PREEMPT_RT, which may switch away from a softirq. Each context is added to ``entered`` as it
-    begins; one without begin or end becomes LOST."""
+    PREEMPT_RT, which may switch away from a softirq. A context without begin or end becomes
+    LOST."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Contexts:
         #: Open interrupts, innermost last; and each thread's open contexts, its own stay first.
         self._interrupts: list[Context] = []
         self._threads: dict[int, list[Context]] = {}
-        self.entered: list[Context] = []
+        self._begun: list[Context] = []
 
     def stretches(self, events: Iterable[TraceEvent]) -> Iterator[Stretch]:
         """The time between the events, each stretch with its innermost context."""
@@ -72,6 +72,18 @@ class Contexts:
             self._apply(event)
         for stack in (self._interrupts, *self._threads.values()):
             _lose_from(stack, 1)
+
+    def begun(self) -> list[Context]:
+        """The contexts that began since the last call, in order of time."""
+        begun, self._begun = self._begun, []
+        return begun
+
+    def changing(self) -> set[Context]:
+        """The contexts that a later event may still name, charge or lose."""
+        others = self._threads.values() if self._realtime else ()
+        softirqs = (one for stack in others for one in stack if one.kind == "softirq")
+        latest = (*self._interrupts, *self._threads.get(self._pid, ()), *softirqs)
+        return {part for one in latest for part in one.parts()}
 
     def _top(self) -> Optional[Context]:
         if self._interrupts:
@@ -98,7 +110,7 @@ class Contexts:
         return self._begin(Context("nmi", event.text.partition("(")[0], begin, row="NMI"))
 
     def _begin(self, context: Context) -> Context:
-        self.entered.append(context)
+        self._begun.append(context)
         return context
 
     def _apply(self, event: TraceEvent) -> None:
