@@ -22,6 +22,8 @@ LEVELS = {"100ns": 100, "1us": 1_000, "10us": 10_000, "100us": 100_000}
 PERIODS = ("every 4 ms", "the tick, HZ=250", "every 60 s")
 KINDS = ("irq: local_timer", "thread: kworker", "softirq: TIMER", "hardware-or-hypervisor: none")
 
+JUDGED: tuple[dict[str, str], ...] = ({}, {"profile": "mine", "judged_by": "wakeup_p99.9_ns"})
+
 #: Made-up campaigns in the gate and, as a proof, in all.
 FEW, MANY = 25, 2000
 
@@ -121,6 +123,7 @@ def run(rng: random.Random, label: str, number: int) -> dict[str, Any]:
         series={"ends_s": ends},
         loads=[],
         oslat=None,
+        host={"name": "node", **rng.choice(JUDGED)},
         attribution={"observer": "trace"},
     )
     return {**made, "cpus": [first, other]}
@@ -198,9 +201,12 @@ def check_beside(own: list[dict[str, Any]], figures: Figures) -> None:
             assert rate == pytest.approx(gaps / time)
 
 
+def unfolded(page: str) -> str:
+    return re.sub(r"<details.*?</details>", "", page, flags=re.DOTALL)
+
+
 def section(page: str, begin: str, end: str = "</section>") -> str:
-    shown = page.partition(f'<section aria-label="{begin}"')[2].partition(end)[0]
-    return re.sub(r"<details.*?</details>", "", shown, flags=re.DOTALL)
+    return unfolded(page.partition(f'<section aria-label="{begin}"')[2].partition(end)[0])
 
 
 def numbers(cells: list[str]) -> Iterator[str]:
@@ -266,6 +272,15 @@ def words(told: Mapping[str, Any]) -> Iterator[str]:
         yield from (number(ns / 1e3) for ns in (gap["length_ns"],))
 
 
+def check_prose(texts: list[str], told: Mapping[str, Any]) -> None:
+    """The keys of figures are for programs: people read their names."""
+    figures = told.get("figures", told.get("endpoints", ()))
+    keys = {one["name"].partition("@")[0] for one in figures}
+    for text in [*texts, json.dumps([told.get("why"), told["flags"]])]:
+        found = set(re.findall(r"[a-z0-9.]+(?:_[a-z0-9.]+)+", text)) & keys
+        assert not found, found
+
+
 def both(one: Mapping[str, Any], told: Mapping[str, Any]) -> list[tuple[float, float]]:
     return [(one[side], told["seconds"][side]) for side in ("before", "after")]
 
@@ -282,7 +297,10 @@ def campaign(bench: ReportBench, seed: int) -> None:
     for own, (_, figures) in zip(runs, arms(told)):
         check_figures(own, figures)
     check_page(Path(page), told)
-    check_text(bench.call(*given)[1], bench.call(*given, "--markdown")[1], told)
+    text, markdown = bench.call(*given)[1], bench.call(*given, "--markdown")[1]
+    check_text(text, markdown, told)
+    shown = re.sub(r"<[^>]*>", " ", unfolded(Path(page).read_text()))
+    check_prose([text, markdown, shown], told)
 
 
 def test_pooled_figures_follow_their_definitions_in_every_form(bench: ReportBench) -> None:

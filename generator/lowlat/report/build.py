@@ -14,6 +14,7 @@ from lowlat.model.endpoint import NOISE
 from lowlat.model.run import Run
 from lowlat.report import comparable, in_effect, pairing, siblings, throughput, verdict, work_words
 from lowlat.report.arm import Arm, ArmGap
+from lowlat.report.endpoint import in_words
 from lowlat.report.measure import Cpu, Key
 from lowlat.report.pace import SLOWER
 from lowlat.report.pair import ComparedFigure, Pair, compared_figures, longest_gaps
@@ -148,9 +149,11 @@ def _concluded(pair: Pair, paired: Pairing) -> tuple[Verdict, tuple[ComparedFigu
     figures = compared_figures(pair, tested=not paired.untested, drawn=paired.pairs.drawn)
     primary = next((endpoint for endpoint in figures if endpoint.primary), None)
     if primary is None:
-        return Verdict(REFUSED, f"{pair.primary.text} is not known for every measured CPU"), ()
+        return Verdict(
+            REFUSED, f"{in_words(pair.primary.name)} is not known for every measured CPU"
+        ), ()
     if paired.untested or primary.p is None:
-        why = paired.untested or f"{primary.name} is not known in every boot"
+        why = paired.untested or f"{in_words(primary.name)} is not known in every boot"
         return Verdict(DESCRIPTIVE, why), figures
     return verdict.of(primary, paired.words), figures
 
@@ -179,7 +182,7 @@ def _slower(figures: Iterable[ComparedFigure]) -> Iterator[str]:
     noise, pace = (ratio.get(Key(name), 1.0) for name in (NOISE, "pace_p50"))
     if pace > SLOWER:
         fell = f"noise fell {noise:.2g} times, but " if noise > 1 else ""
-        yield f"{fell}the CPU runs {pace:.2g} times slower (pace_p50)"
+        yield f"{fell}the CPU runs {pace:.2g} times slower"
 
 
 def _ticks(run: Run) -> Iterator[float]:
@@ -192,7 +195,8 @@ def _ticks(run: Run) -> Iterator[float]:
 def _within_longest(pair: Pair) -> Iterable[str]:
     names = sorted(longest_gaps(pair)) if not pair.before.runs[0].emulated else []
     if names:
-        yield f"{' and '.join(names)}: not tested, it lies within the longest gap of so short a run"
+        told = " and ".join(map(in_words, names))
+        yield f"{told}: not tested, it lies within the longest gap of so short a run"
 
 
 def needed(more: tuple[int, int], pairs: int) -> str:

@@ -258,3 +258,10 @@ SUBJECTS = {
         *("Throughput of stress-ng", "a second", "bogo operations a second", "bogo ops, /s")
     ),
 }
+
+
+def in_words(name: str) -> str:
+    """The name of an endpoint in a sentence, in which its key says nothing to people."""
+    if name in SUBJECTS:
+        return SUBJECTS[name].name.lower()
+    return next(one.title for one in ENDPOINTS if one.name == name).removesuffix(", us")

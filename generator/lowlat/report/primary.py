@@ -8,7 +8,7 @@ from lowlat.model.endpoint import NOISE
 from lowlat.model.run import Run
 from lowlat.model.tool import MoreThan
 from lowlat.report import cross_check
-from lowlat.report.endpoint import ENDPOINTS, INTERRUPTS, SUBJECTS, THROUGHPUT
+from lowlat.report.endpoint import ENDPOINTS, INTERRUPTS, SUBJECTS, THROUGHPUT, in_words
 from lowlat.report.measure import Key
 
 #: What an imported file is judged by, the first that every run has.
@@ -37,14 +37,14 @@ def primary_of(runs: Sequence[Run]) -> tuple[Key, str]:
     if every run has it."""
     if runs[0].emulated:
         return Key(INTERRUPTS), ""
-    noise = Key(NOISE)
+    noise, own = Key(NOISE), in_words(NOISE)
     if runs[0].imported and not runs[0].imported.noise:
         return _of_files(runs) or noise, ""
     named = {run.host.judged_by: run.host.profile for run in runs if run.host.profile}
     if set(named) <= {NOISE}:
         return noise, ""
     if len(named) > 1:
-        return noise, f"the primary endpoint is {NOISE}: the profiles are judged by different ones"
+        return noise, f"the primary endpoint is {own}: the profiles are judged by different ones"
     ((name, profile),) = named.items()
     measure = next((one for one in ENDPOINTS if one.name == name and name in SUBJECTS), None)
     if (
@@ -52,6 +52,8 @@ def primary_of(runs: Sequence[Run]) -> tuple[Key, str]:
         and measure.of
         and all(measure.of(cpu) is not None for run in runs for cpu in run.cpus)
     ):
-        return measure.key(), f"the primary endpoint is {name}: profile {profile} is judged by it"
-    why = f"profile {profile} is judged by {name}, but not every run has it"
-    return noise, f"the primary endpoint is {NOISE}: {why} ('lowlat-gen measure --wakeup')"
+        why = f"the primary endpoint is {in_words(name)}: profile {profile} is judged by it"
+        return measure.key(), why
+    judged = in_words(name) if name in SUBJECTS else name
+    why = f"profile {profile} is judged by {judged}, but not every run has it"
+    return noise, f"the primary endpoint is {own}: {why} ('lowlat-gen measure --wakeup')"

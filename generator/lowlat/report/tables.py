@@ -19,6 +19,7 @@ from lowlat.report.endpoint import (
     SUBJECTS,
     SUMMARY,
     THROUGHPUT,
+    in_words,
 )
 from lowlat.report.figures import CAUSE_RATES, CAUSES, CLASSES, TOGETHER
 from lowlat.report.measure import Cpu, Endpoint, Key, size
@@ -108,7 +109,9 @@ def _summary(report: Report) -> Table:
             for one in with_levels(SUMMARY, (e.key for e in report.endpoints))
             if (e := report.get(*one.key())) is not None
         ),
-        note=f"{BETTER}; {_ADJUSTED.format(tested)}" if tested else f"{BETTER}; {_TYPICAL}",
+        note=f"{BETTER}; {_ADJUSTED.format(in_words(tested))}"
+        if tested
+        else f"{BETTER}; {_TYPICAL}",
         wide=True,
     )
 

@@ -10,6 +10,7 @@ from lowlat.model.run import Run
 from lowlat.report import comparable, work_words
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report, needed
+from lowlat.report.endpoint import in_words
 from lowlat.report.pair import ComparedFigure, Pair
 from lowlat.report.pairing import Pairing
 from lowlat.report.stats import bets, flips
@@ -29,7 +30,9 @@ def judged(report: Report, before: Arm, after: Arm) -> Report:
     why = comparable.doubt(before, after) or ("" if pairs else "no pair is complete")
     figure = None if why else Pair.of(*arms, primary.key).figures[primary.key]
     if figure is None or not figure.known or not flips.available():
-        why = why or f"{primary.name} is not known in every boot, or numpy is not installed"
+        why = (
+            why or f"{in_words(primary.name)} is not known in every boot, or numpy is not installed"
+        )
         return replace(described, why=f"no test is made: {why}")
     least, greatest = (list(map(float, ends)) for ends in figure.samples().bounds())
     signs = sum(low > 0 for low in least), sum(high < 0 for high in greatest)
