@@ -35,6 +35,8 @@ struct load_cpus {
 struct options {
 	struct cpulist cpus;
 	struct load_cpus load_cpus;
+	/* The control group that owns the measured CPUs; NULL: none does. */
+	const char *group;
 	/* A gap of this length ends the run, or is told to the reader of the phases; 0: off. */
 	uint64_t duration_ns, warmup_ns, threshold_ns, stop_on_ns, on_gap_ns;
 	struct policy policy;

@@ -83,6 +83,16 @@ int run_prepare(struct run *run)
 	return loads_prepare(run);
 }
 
+/* After the start of the load. */
+static void enter_group(struct run *run)
+{
+	const int err = run->options.group ? setup_enter(&run->options, &run->setup) : 0;
+
+	if (err)
+		run_partial(run, "--group %.200s: can't be entered (%s)", run->options.group,
+			    strerror(-err));
+}
+
 void run_make(struct run *run)
 {
 	run->complete = true;
@@ -91,6 +101,7 @@ void run_make(struct run *run)
 	phases_tell(run->options.phases, "ready");
 	clock_init(&run->clock);
 	loads_start(run);
+	enter_group(run);
 	measurement_make(run);
 	wakeups_make(run);
 	measurement_save(run);

@@ -2,6 +2,7 @@
 #include "setup.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,24 +25,41 @@ static int check_online(const char *option, const struct cpulist *cpus, const st
 		      *outside, online);
 }
 
-static int choose_measured(const struct options *options, const struct host *host,
-			   struct cpulist *ret)
+/* The CPUs that detectors can have: those of the group, if there is one. */
+static int find_reach(const struct options *options, const struct host *host, struct cpulist *ret)
 {
-	const struct cpulist lowest = { .cpus = host->allowed.cpus, .count = 1 };
+	_cleanup_free_ char *text = NULL;
+
+	if (!options->group) {
+		*ret = cpulist_copy(&host->allowed);
+		return 0;
+	}
+	text = text_read_trimmed("%s/cpuset.cpus.effective", options->group);
+	if (text && !cpulist_parse(text, ret) && ret->count)
+		return 0;
+	return refuse("--group '%.200s': its cpuset.cpus.effective can't be read; name the folder "
+		      "of a control group with CPUs",
+		      options->group);
+}
+
+static int choose_measured(const struct options *options, const struct host *host,
+			   const struct cpulist *reach, struct cpulist *ret)
+{
+	const struct cpulist lowest = { .cpus = reach->cpus, .count = 1 };
 
 	if (options->cpus.count) {
 		*ret = cpulist_copy(&options->cpus);
 		return check_online("cpus", ret, host);
 	}
-	*ret = cpulist_and(&host->allowed, &host->isolated);
+	*ret = cpulist_and(reach, &host->isolated);
 	if (!ret->count) {
 		cpulist_deinit(ret);
-		*ret = cpulist_minus(&host->allowed, &lowest);
+		*ret = cpulist_minus(reach, &lowest);
 	}
 	if (!ret->count)
 		return refuse("--cpus: only CPU %u is allowed, none is left beside it; name it "
 			      "with --cpus to measure it nevertheless",
-			      host->allowed.cpus[0]);
+			      reach->cpus[0]);
 	return 0;
 }
 
@@ -52,9 +70,10 @@ static int choose_load(const struct options *options, const struct host *host, s
 
 	if (err || !options->load)
 		return err;
-	setup->load = cpulist_copy(options->load_cpus.all ? &host->allowed :
-				   given->count		  ? given :
-							    &setup->rest);
+	if (given->count || options->load_cpus.all)
+		setup->load = cpulist_copy(given->count ? given : &host->allowed);
+	else
+		setup->load = cpulist_minus(&host->allowed, &setup->measured);
 	if (!setup->load.count)
 		return refuse("--load %s: every allowed CPU is measured, none is left for the "
 			      "load; measure fewer or name some with --load-cpus",
@@ -93,9 +112,10 @@ static int check_policy(const struct options *options, const struct host *host,
 	return policy_check(&options->policy, &setup->measured, &host->online);
 }
 
-static int check_allowed(const char *option, const struct cpulist *cpus, const struct host *host)
+static int check_allowed(const char *option, const struct cpulist *cpus,
+			 const struct cpulist *allowed)
 {
-	const unsigned int *outside = cpulist_outside(cpus, &host->allowed);
+	const unsigned int *outside = cpulist_outside(cpus, allowed);
 
 	if (!outside)
 		return 0;
@@ -139,30 +159,48 @@ static int check_capture(const char *path)
 }
 
 /* In the order in which they are reported. */
-static int check_all(const struct options *options, const struct host *host, struct setup *setup)
+static int check_all(const struct options *options, const struct host *host,
+		     const struct cpulist *reach, struct setup *setup)
 {
 	const bool refused =
 		choose_load(options, host, setup) || check_output("json", options->json) ||
 		check_output("events", options->events) || check_capture(options->capture) ||
-		check_allowed("load-cpus", &setup->load, host) ||
-		check_allowed("cpus", &setup->measured, host) || check_policy(options, host, setup);
+		check_allowed("load-cpus", &setup->load, &host->allowed) ||
+		check_allowed("cpus", &setup->measured, reach) || check_policy(options, host, setup);
 
 	return refused ? -EINVAL : 0;
 }
 
+static int bind_harness(const struct setup *setup)
+{
+	return cpulist_bind(setup->rest.count ? &setup->rest : &setup->measured);
+}
+
 int setup_resolve(const struct options *options, const struct host *host, struct setup *ret)
 {
+	struct cpulist reach = { 0 };
 	int err;
 
 	*ret = (struct setup){ 0 };
-	err = choose_measured(options, host, &ret->measured);
-	if (!err) {
-		ret->rest = cpulist_minus(&host->allowed, &ret->measured);
-		err = check_all(options, host, ret);
-	}
+	err = find_reach(options, host, &reach);
 	if (!err)
-		cpulist_bind(ret->rest.count ? &ret->rest : &ret->measured);
+		err = choose_measured(options, host, &reach, &ret->measured);
+	if (!err) {
+		ret->rest = cpulist_minus(&reach, &ret->measured);
+		err = check_all(options, host, &reach, ret);
+	}
+	cpulist_deinit(&reach);
+	if (!err && !options->group)
+		bind_harness(ret);
 	return err;
+}
+
+int setup_enter(const struct options *options, const struct setup *setup)
+{
+	_cleanup_free_ char *path = text_format("%s/cgroup.procs", options->group);
+	int err = text_write(AT_FDCWD, path, "0");
+
+	return err ? err : bind_harness(setup);
 }
 
 void setup_write(const struct setup *setup, FILE *file)

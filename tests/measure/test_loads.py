@@ -30,6 +30,7 @@ from support.harness import (
     needs_root,
     needs_stress,
     needs_two_cpus,
+    online,
     option,
     ran_for,
 )
@@ -74,6 +75,27 @@ def test_the_load_may_run_everywhere(bench: Bench) -> None:
     online = Path("/sys/devices/system/cpu/online").read_text().strip()
     assert [load["cpus"] for load in done.run["loads"]] == [online]
     assert done.said("is measured and carries the load")
+
+
+def test_the_load_stays_outside_of_the_group_that_owns_the_cpus(bench: Bench) -> None:
+    """A partition lets no task of another group onto its CPUs, nor its own tasks elsewhere."""
+    first, cpu = online()[0], online()[-1]
+    group = bench.folder / "group"
+    group.mkdir()
+    (group / "cpuset.cpus.effective").write_text(f"{cpu}\n")
+    (group / "cgroup.procs").touch()
+    seen = f"cp {group}/cgroup.procs {bench.folder}/seen\n"
+    bench.play("stress-ng", f"{seen}{metrics('timer')}{WAITS}")
+    words = (*SHORT, "--load", "timers", "--group", str(group), "--cpus", str(cpu))
+    done = bench.call(*words, preexec_fn=lambda: os.sched_setaffinity(0, {first}))
+    assert done.status == 0, done
+    assert (bench.folder / "seen").read_text() == "", "the load was started before"
+    assert (group / "cgroup.procs").read_text() == "0"
+    assert [load["cpus"] for load in done.run["loads"]] == [str(first)]
+    assert done.said("every allowed CPU is measured")
+    (group / "cgroup.procs").unlink()
+    left = bench.call(*words)
+    assert left.said("can't be entered (No such file or directory)") and not left.run["complete"]
 
 
 @needs_stress
