@@ -3,8 +3,9 @@
 them. Also times with their unit. A field whose default is a tuple may be repeated."""
 
 import re
-from dataclasses import field
-from typing import Any, Optional
+from collections.abc import Iterator
+from dataclasses import Field, field, fields, is_dataclass
+from typing import Any, Optional, get_type_hints
 
 from lowlat.base.errors import Refused
 
@@ -34,6 +35,30 @@ def command(text: str) -> Any:
 def program(given: tuple[str, ...]) -> tuple[str, ...]:
     """The value of command() without the "--" before it."""
     return given[1:] if given[:1] == ("--",) else given
+
+
+def asked(kind: Any) -> list[Field[Any]]:
+    """The fields of a dataclass that are arguments, or whole dataclasses of them."""
+    kinds = get_type_hints(kind)
+    return [item for item in fields(kind) if item.metadata or is_dataclass(kinds[item.name])]
+
+
+def option_name(item: Field[Any]) -> str:
+    """The option of a field, such as "--isolate-cores"."""
+    return str(item.metadata.get("named", f"--{item.name.replace('_', '-')}"))
+
+
+def words(value: Any) -> Iterator[str]:
+    """The options of a command line that make this value: those that differ from the default."""
+    for item in asked(type(value)):
+        given = getattr(value, item.name)
+        if is_dataclass(given):
+            yield from words(given)
+        elif given is True:
+            yield option_name(item)
+        elif given != item.default:
+            for each in given if isinstance(given, tuple) else (given,):
+                yield from (option_name(item), str(each))
 
 
 #: The least and the greatest number of seconds, and this range in words.

@@ -4,9 +4,11 @@ in the order of the help. A field that is itself such a dataclass stands for all
 Fields without option data are no arguments."""
 
 import argparse
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import Field, is_dataclass
 from pathlib import Path
 from typing import Any, Callable, Optional, TypeVar, get_args, get_type_hints
+
+from lowlat.base.arguments import asked, option_name
 
 _T = TypeVar("_T")
 
@@ -15,12 +17,13 @@ def add_arguments(parser: argparse.ArgumentParser, kind: Any) -> None:
     """Add the arguments that a dataclass declares."""
     kinds = get_type_hints(kind)
     groups: dict[object, argparse._MutuallyExclusiveGroup] = {}
-    for item in _asked(kind):
+    for item in asked(kind):
         if is_dataclass(kinds[item.name]):
             add_arguments(parser, kinds[item.name])
             continue
         how = {"dest": item.name, **item.metadata}
-        name = how.pop("named", f"--{item.name.replace('_', '-')}")
+        name = option_name(item)
+        how.pop("named", None)
         if how.pop("positional", False):
             name = how.pop("dest")
         if how.pop("once", False):
@@ -72,7 +75,7 @@ def positive(text: str) -> int:
 def filled(kind: Callable[..., _T], args: argparse.Namespace) -> _T:
     """The dataclass's value from the parsed arguments."""
     kinds = get_type_hints(kind)
-    return kind(**{item.name: _value(kinds[item.name], item, args) for item in _asked(kind)})
+    return kind(**{item.name: _value(kinds[item.name], item, args) for item in asked(kind)})
 
 
 def _value(kind: Callable[..., object], item: Field[Any], args: argparse.Namespace) -> object:
@@ -81,8 +84,3 @@ def _value(kind: Callable[..., object], item: Field[Any], args: argparse.Namespa
         return filled(kind, args)
     value = getattr(args, item.name)
     return tuple(value) or item.default if isinstance(value, list) else value
-
-
-def _asked(kind: Any) -> list[Field[Any]]:
-    kinds = get_type_hints(kind)
-    return [item for item in fields(kind) if item.metadata or is_dataclass(kinds[item.name])]

@@ -18,10 +18,16 @@ from lowlat.plan.boot_machine import boot_machine
 from lowlat.plan.cpu_request import merge
 from lowlat.plan.kubelet import for_kubelet
 from lowlat.plan.now import NowPlan
+from lowlat.plan.planner import Options
 from lowlat.probe import probe
 from lowlat.probe.kernel import read_release
 from lowlat.verbs import options
 from lowlat.verbs.options import PlanChoice
+
+_ASKED = "a plan made as asked"
+
+#: Where all warnings of a plan stand.
+_MORE = "'lowlat-gen plan' shows them"
 
 
 @dataclass(frozen=True)
@@ -107,15 +113,19 @@ def repeated(choice: PlanChoice, root: Root) -> PlanChoice:
     return replace(choice, profile=made.profile, wanted=made.options) if made else choice
 
 
-def here(root: Root, name: Optional[str] = None) -> Plan:
-    """The plan of a verb without other options of a plan: of the named profile, else that of
-    ``apply --now``, else the applied one, else the default profile's. Raises Refused as
-    current.plan() does."""
-    if name is not None:
-        return current.plan(name, root)
+def here(root: Root, choice: PlanChoice) -> tuple[Plan, str]:
+    """The plan of a verb that names CPUs, and which plan that is in words: for a profile alone as
+    current.plan() makes it, for other options as make_plan() does; else that of ``apply --now``,
+    else the applied one, else the default profile's. Raises Refused as these do."""
+    if choice.wanted != Options() or choice.kernel is not None:
+        return make_plan(choice, root).plan, _ASKED
+    if choice.profile is not None:
+        return current.plan(choice.profile, root), _ASKED
     if isolated := store.now(root):
-        return isolated.plan
-    return applied(root) or current.plan(profile.DEFAULT, root)
+        return isolated.plan, "the plan of 'apply --now'"
+    if known := applied(root):
+        return known, "the applied plan"
+    return current.plan(profile.DEFAULT, root), "the default plan, as none is applied"
 
 
 def _difference(plan: Plan, known: Optional[Plan]) -> str:
@@ -134,21 +144,20 @@ def summary(name: str, isolated: CpuSet) -> str:
     return f"profile {name}, isolated CPUs {isolated or 'none'}"
 
 
-def remark(plan: Plan, root: Root) -> None:
-    """Say on stderr what a list of CPUs cannot tell: that it is not the applied plan's, and the
-    plan's warnings. A boot with that plan, or ``apply --now``, has shown what they warn of."""
+def remark(plan: Plan, root: Root, which: str = "", more: str = _MORE) -> None:
+    """Say on stderr what a list of CPUs cannot tell: ``which`` plan it is of, that this is not the
+    applied one, and the plan's warnings. A boot with that plan, or ``apply --now``, has shown what
+    they warn of. ``more`` tells where all warnings stand."""
     isolated = store.now(root)
     if store.is_booted(plan, root) or (isolated and isolated.plan == plan):
         return
-    other = ""
+    note(which and f"of {which}: {summary(plan.profile, plan.isolated)}")
     with suppress(Refused):
-        other = _difference(plan, applied(root))
-    note(other)
+        note(_difference(plan, applied(root)))
     for warning in plan.warnings[:1]:
         note(f"warning: {warning}")
     if plan.warnings[1:]:
-        command = f"plan --profile {plan.profile}" if other else "plan"
-        note(f"{len(plan.warnings) - 1} more warnings: 'lowlat-gen {command}' shows them")
+        note(f"{len(plan.warnings) - 1} more warnings: {more}")
 
 
 def note(text: str) -> None:

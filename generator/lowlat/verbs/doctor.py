@@ -219,7 +219,7 @@ def _rehearsing() -> Iterator[Lack]:
 def _kernel(root: Root) -> Iterator[Lack]:
     """CPUs that can be planned for, and options that the plan needs and the running kernel was
     built without."""
-    yield from _refused(lambda: chosen_plan.here(root), ("cpus",), "CPUs to isolate")
+    yield from _refused(lambda: chosen_plan.here(root, PlanChoice()), ("cpus",), "CPUs to isolate")
     if read_container(root):
         return
     try:

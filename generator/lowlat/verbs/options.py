@@ -2,6 +2,7 @@
 """What several verbs share: options, the values made from them, and output."""
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any, Callable, Optional
 
 from lowlat.base import files
-from lowlat.base.arguments import flag, option, seconds
+from lowlat.base.arguments import flag, option, seconds, words
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import Encoded, colour_wanted, filled
 from lowlat.draw.layout import arrange
@@ -91,6 +92,11 @@ def refuse_container(root: Root) -> None:
     name = read_container(root)
     if name:
         raise in_container(name)
+
+
+def command(verb: str, choice: PlanChoice) -> str:
+    """The command line of a verb for the same plan, to be quoted in a sentence."""
+    return shlex.join(("lowlat-gen", *verb.split(), *words(choice)))
 
 
 def consistent(wanted: Options) -> Options:

@@ -23,6 +23,7 @@ from lowlat.render import files
 from lowlat.runtime import launch
 from lowlat.runtime.launch import Launch
 from lowlat.verbs import chosen_plan, options, run_audit
+from lowlat.verbs.options import PlanChoice
 from lowlat.verbs.run_audit import AuditArguments
 
 
@@ -50,7 +51,7 @@ def main(args: RunArguments) -> int:
     root = open_root(args.root)
     given = program(args.command)
     _check(args, given, root)
-    plan = chosen_plan.here(root) if args.cpus == "auto" else None
+    plan = chosen_plan.here(root, PlanChoice())[0] if args.cpus == "auto" else None
     where = _place(args, plan, root)
     if args.dry_run:
         _tell(given, where, plan, root)
