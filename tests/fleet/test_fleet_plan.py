@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from support import synthetic
 from support.cli import Answer, lowlat
 from support.machines import CONFIG, machine, write_tree
+from support.synthetic import Kind, Shape
 
 MACHINES = Path(__file__).parents[1] / "machines"
 
@@ -79,13 +81,48 @@ def test_a_class_is_a_line_and_a_node_of_memory_has_no_cpus(racks: Path) -> None
     told = fleet(racks, MACHINES / "qemu-x86-2s4c-3n-memory-only.txt").out.splitlines()
     assert told[0] == "machines: 8, in 5 classes; captures without a plan: 0"
     assert [int(line.split()[0]) for line in told[1:6]] == [1, 2, 3, 4, 5] and not told[6]
-    assert told[1].split()[1:3] == ["isolates", "1-3"] and told[1].endswith(" and 2 more")
+    assert told[1].split()[1:7] == ["isolates", "1-3", "system", "1", "of", "4"]
+    assert told[1].endswith(" and 2 more") and "--json names every machine." in " ".join(told[-2:])
     (warned,) = [line for line in told if "CONFIG_NO_HZ_FULL" in line]
     (number,) = [line.split()[0] for line in told[1:6] if line.endswith("/d")]
     assert warned.startswith(f"  - class {number}: the kernel is built without "), told
     assert max(map(len, told)) <= 80
     every = " ".join(fleet(MACHINES, "--all").out.split())
     assert "2 without CPUs" in every and "with ," not in every
+
+
+def test_slurm_gets_a_line_for_each_class_in_its_own_numbers(racks: Path) -> None:
+    names = ("n09", "n10", "n11", "n13", "n100", "login")
+    folders(racks, *((name, machine(cpus=4, release="6.1.0-n")) for name in names))
+    asked = ("--profile", "lowlat-hpc", "--housekeeping-cores", "1")
+    answer = fleet(racks, "--as", "slurm", *asked)
+    assert (answer.status, answer.err) == (0, "")
+    assert answer.out.splitlines() == [
+        "NodeName=login,n[09-11,13],n100 CpuSpecList=0",
+        "NodeName=a[1-3] CpuSpecList=0",
+        "NodeName=b[1-2] CpuSpecList=0,1",
+        "NodeName=c CpuSpecList=0",
+    ]
+    alone = lowlat("cpus", "housekeeping", "--as", "slurm", "--root", racks / "b1", *asked)
+    assert alone.out == "CpuSpecList=0,1\n"
+    folders(racks, ("one", machine(cpus=1)))
+    hybrid = Shape(kinds=(Kind(2, 2), Kind(4, 1)), types_by="perf")
+    synthetic.write(hybrid.model(), racks / "hybrid")
+    answer = fleet(racks, "--as", "slurm", *asked)
+    assert answer.status == 1
+    why = [line for line in answer.out.splitlines() if line.startswith("# ")]
+    assert [line.split(": ")[0].rpartition("/")[2] for line in why] == ["one", "# hybrid"]
+    assert "these differ" in why[1] and "NodeName=hybrid" not in answer.out
+
+
+def test_a_class_is_compared_with_the_most_similar_one_also_an_odd_one(tmp_path: Path) -> None:
+    shapes = (("a", machine(cpus=8, threads=2)), ("b", machine(cpus=4)))
+    odd = ("c", machine(cpus=4, release="6.1.0-odd"))
+    racks = folders(tmp_path, *shapes, odd)
+    assert [one["nearest"] for one in fleet(racks, "--json").json()["classes"]] == [None, 1, 2]
+    told = fleet(racks, "--all").out
+    assert "like class 2, except: kernel 6.1.0-odd, not 6.12.107-test" in told
+    assert told.count("( ) a housekeeping core") == 2  # b, as another is compared with it
 
 
 def test_what_differs_from_boot_to_boot_makes_no_class(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ Difference = tuple[str, str, str]
 class MachineClass:
     """``machine`` and ``plan`` come from the first of its ``members``, which are named by their
     captures. ``facts`` are common to all of them, hardware first. ``nearest`` is the index of the
-    larger class from which it ``differs`` least; for the first class, its own."""
+    class before it from which it ``differs`` least; for the first class, its own."""
 
     machine: Machine
     plan: Plan
@@ -54,10 +54,9 @@ def classes(machines: Iterable[tuple[str, Machine, Plan]]) -> list[MachineClass]
 
 
 def _placed(place: int, ordered: Sequence[MachineClass]) -> MachineClass:
-    """The class with its differences from the nearest larger one; odd machines do not count."""
+    """The class with its differences from the nearest of those before it."""
     one = ordered[place]
-    larger = [n for n in range(place) if not ordered[n].odd] or [0]
-    near = min(larger, key=lambda n: len(one.differences(ordered[n])))
+    near = min(range(max(place, 1)), key=lambda n: len(one.differences(ordered[n])))
     return replace(one, nearest=near, differs=one.differences(ordered[near]))
 
 

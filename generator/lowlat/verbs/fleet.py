@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Callable, Optional
 
 from lowlat.base.arguments import flag, option, positional
-from lowlat.base.errors import Refused
-from lowlat.base.terminal import bold, columns, cut, section
+from lowlat.base.errors import Refused, Unmet
+from lowlat.base.terminal import bold, columns, cut, filled, section
+from lowlat.fleet import node_names
 from lowlat.fleet.classes import RUN_TIME, MachineClass, classes
 from lowlat.host.archive import open_root
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
-from lowlat.render import files
+from lowlat.render import cpu_forms, files
+from lowlat.render.cpu_forms import ChosenCpus
 from lowlat.render.hooks import RenderedFile
 from lowlat.verbs import chosen_plan, fleet_report, options
 from lowlat.verbs.options import PlanChoice
@@ -23,6 +25,11 @@ SCHEMA = "lowlat.fleet-plan/1"
 
 #: The number of machines named in each class.
 _NAMED = 4
+
+_MORE = "--all draws each class, with its line and what sets it apart; --json names every machine."
+
+#: The longest list of isolated CPUs in the line of a class, in characters.
+_ISOLATED = 28
 
 #: Longer texts are not shown, only that they differ.
 _SHOWN = 40
@@ -43,6 +50,13 @@ class FleetArguments:
     )
     all: bool = flag("plan: draw each class, with its line and what it differs in")
     json: bool = options.as_json()
+    form: Optional[str] = option(
+        None,
+        "plan: print a line for slurm.conf for each class; nodes have their captures' names",
+        choices=("slurm",),
+        named="--as",
+        dest="form",
+    )
     out: Optional[str] = option("DIR", "plan: write each class's plan there, as ID.json")
     fresh: PlanChoice = PlanChoice()
     against: tuple[Path, ...] = option(
@@ -55,14 +69,16 @@ class FleetArguments:
 def main(args: FleetArguments) -> int:
     if args.action == "report":
         options.refuse_plan_options(args.fresh, "fleet report")
-        if args.out or args.all or not args.against:
-            raise Refused("fleet report: give --against AFTER, and neither --out nor --all")
+        if args.out or args.all or args.form or not args.against:
+            raise Refused("fleet report: give --against AFTER, and no --out, --all or --as")
         return fleet_report.main(
             tuple(map(Path, args.given)), args.against, args.json, args.csv, args.html
         )
     if args.against or args.csv or args.html:
         why = "fleet plan: --against, --csv and --html are for runs"
         raise Refused(why, hint="use 'fleet report'")
+    if (args.form is not None) + args.json + args.all > 1:
+        raise Refused("--all, --as and --json: each is something else", hint="give one of them")
     return _plan(args)
 
 
@@ -75,7 +91,10 @@ def _plan(args: FleetArguments) -> int:
         plans = {one.plan.id: one.plan.text() for one in groups}
         rendered = (RenderedFile(f"/{name}.json", 0o644, text) for name, text in plans.items())
         files.write(rendered, args.out)
-    told = describe(groups, bad, _drawn if args.all else _listed)
+    if args.form:
+        told = _for_slurm(groups, bad)
+    else:
+        told = describe(groups, bad, _drawn if args.all else _listed)
     options.show(args.json, lambda: _document(groups, bad), told)
     return 1 if bad else 0
 
@@ -132,6 +151,20 @@ def _document(groups: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) ->
     return {"schema": SCHEMA, "classes": listed, "refused": refused}
 
 
+def _for_slurm(groups: Sequence[MachineClass], bad: list[tuple[str, str]]) -> Iterator[str]:
+    """A row of slurm.conf for each class; what has none is a comment, and added to ``bad``."""
+    rows = []
+    for one in groups:
+        nodes = node_names.hostlist(map(node_names.of_capture, one.members))
+        booted = chosen_plan.at_boot(one.plan, one.machine)
+        chosen = ChosenCpus(one.plan.housekeeping, one.plan, booted, one.machine.cpus.offline)
+        try:
+            rows += [f"NodeName={nodes} {row}" for row in cpu_forms.rows("slurm", chosen)]
+        except Unmet as error:
+            bad.append((nodes, error.message))
+    yield from (*rows, *(f"# {name}: {why}" for name, why in bad))
+
+
 def describe(
     groups: Sequence[MachineClass],
     bad: Sequence[tuple[str, str]],
@@ -146,24 +179,30 @@ def describe(
 
 
 def _listed(groups: Sequence[MachineClass]) -> Iterator[str]:
-    """A line for each class, its isolated CPUs and its machines; below them each warning once."""
-    cpus = [cut(str(one.plan.isolated) or "none", _SHOWN) for one in groups]
-    width = max(map(len, cpus), default=0)
+    """A line for each class: its isolated CPUs, how many the system keeps, and its machines; below
+    them each warning once."""
+    cpus = [cut(str(one.plan.isolated) or "none", _ISOLATED) for one in groups]
+    kept = [f"{len(one.plan.housekeeping)} of {len(one.plan.cpus.online)}" for one in groups]
+    widths = [max(map(len, column), default=0) for column in (cpus, kept)]
     warned: dict[str, list[str]] = {}
-    for number, (one, isolated) in enumerate(zip(groups, cpus), 1):
+    for number, (one, *shown) in enumerate(zip(groups, cpus, kept), 1):
         more = f" and {len(one.members) - 1} more" if len(one.members) > 1 else ""
-        head = f"{number:4}  isolates {isolated.ljust(width)}  "
+        isolated, system = (text.ljust(width) for text, width in zip(shown, widths))
+        head = f"{number:4}  isolates {isolated}  system {system}  "
         yield f"{head}{cut(one.members[0], max(columns() - len(head) - len(more), 8))}{more}"
         for warning in one.plan.warnings:
             warned.setdefault(warning, []).append(str(number))
     told = (f"class {', '.join(numbers)}: {warning}" for warning, numbers in warned.items())
     yield from section("Warnings", options.bullets(told))
     if groups:
-        yield from ("", "--all draws each class, with its line and what sets it apart.")
+        yield ""
+        yield from filled(_MORE)
 
 
 def _drawn(groups: Sequence[MachineClass]) -> Iterator[str]:
-    """A drawing of each class, and the differences of odd machines."""
+    """A drawing of each class, and of an odd machine the differences; it is drawn too if another
+    class is compared with it."""
+    shown = {one.nearest for one in groups}
     for number, one in enumerate(groups, 1):
         named = ", ".join(one.members[:_NAMED])
         if not one.odd:
@@ -172,7 +211,7 @@ def _drawn(groups: Sequence[MachineClass]) -> Iterator[str]:
             named = f"{named} and {len(one.members) - _NAMED} more"
         warnings = (f"warning: {warning}" for warning in one.plan.warnings)
         lines = list(options.bullets((*warnings, *_told(one))))
-        if not (one.odd and one.differs):
+        if number - 1 in shown or not (one.odd and one.differs):
             drawn = options.drawing(one.machine, one.plan.isolated, "  ")
             lines = [*drawn, f"  {one.plan.cmdline.text}", *lines]
         yield from section(f"Class {number}, plan {one.plan.id}: {named}", lines)
