@@ -109,6 +109,27 @@ def test_each_host_has_the_report_that_it_has_alone(fleet: Fleet) -> None:
     assert host["report"] == alone
 
 
+def test_folders_of_runs_are_taken_and_the_notes_of_runs_are_told(fleet: Fleet) -> None:
+    fleet.host("a", BEFORE[:6], AFTER[:6])
+    fleet.host("b", BEFORE[:6], AFTER[:6])
+    for paths, side in zip(fleet.sides, ("before", "after")):
+        (folder := fleet.folder / side).mkdir()
+        for path in map(Path, paths):
+            run = json.loads(path.read_text())
+            marks = ["no machine measured this"] + ["of b alone"] * path.name.startswith("b-")
+            (folder / path.name).write_text(json.dumps({**run, "problems": marks}))
+    page = fleet.folder / "page.html"
+    words = (fleet.folder / "before", "--against", fleet.folder / "after", "--html", page)
+    answer = lowlat("fleet", "report", *words)
+    assert answer.status == 0, answer.err
+    told = " ".join(answer.out.partition("\nNotes\n")[2].split())
+    assert "- 6 pairs make a finding only if all agree" in told
+    marked = "stock a-stock-0.json, stock a-stock-1.json, stock a-stock-2.json and 21 more"
+    assert f"- no machine measured this ({marked})" in told
+    assert told.count("no machine measured this") == 1 and "- of b alone (stock b-stock-0" in told
+    assert "6 pairs make a finding only if all agree" in page.read_text()
+
+
 def test_what_hosts_differ_in_is_no_effect(fleet: Fleet) -> None:
     """Pooled, these boots would look like a change; compared within hosts, they show no change."""
     fleet.host("loud", scaled(BEFORE, 9), scaled(BEFORE[::-1], 9))

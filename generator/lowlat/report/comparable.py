@@ -114,7 +114,7 @@ def flags(before: Arm, after: Arm) -> list[str]:
         result.append("only some runs have a result of oslat")
     if _in_some(run.machine_words for run in runs):
         result.append("some runs do not name their machine; 'lowlat-gen measure' records it")
-    result += _conditions(before, after)
+    result += conditions(before, after)
     return [*result, _EMULATION] if runs[0].emulated else result
 
 
@@ -207,7 +207,7 @@ def _boots(before: Arm, after: Arm) -> Iterator[str]:
         )
 
 
-def _conditions(before: Arm, after: Arm) -> Iterator[str]:
+def conditions(before: Arm, after: Arm) -> Iterator[str]:
     """Problems of single runs; the same problem in several runs is one sentence."""
     sentences: dict[str, list[str]] = {}
     for arm in (before, after):

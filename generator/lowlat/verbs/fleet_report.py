@@ -8,7 +8,9 @@ from typing import Optional, Union
 from lowlat.base import files
 from lowlat.base.terminal import section
 from lowlat.fleet.claim import FleetReport, Host, fleet_report
-from lowlat.measure.run_file import read_run
+from lowlat.fleet.notes import notes
+from lowlat.measure.run_file import read_runs
+from lowlat.model.run import Run
 from lowlat.report import as_json, as_text, wording
 from lowlat.report.tables import Table
 from lowlat.report.verdict import REFUSED
@@ -28,7 +30,7 @@ def main(
     html: Optional[str],
 ) -> int:
     report_output.check_files({"--html": html, "--csv": csv}, (*before, *after))
-    report = fleet_report([*map(read_run, before)], [*map(read_run, after)])
+    report = fleet_report(_runs(before), _runs(after))
     if csv:
         text = csv_text(
             (*_HEADER, "claimed", "stands_out"), [_row(report, host) for host in report.hosts]
@@ -42,6 +44,11 @@ def main(
         files.write("--html", html, page.encode())
     options.show(json, lambda: document(report), describe(report))
     return 1 if any(host.report.verdict == REFUSED for host in report.hosts) else 0
+
+
+def _runs(paths: Sequence[Path]) -> list[Run]:
+    """The runs in files and folders, in order."""
+    return [run for path in paths for run in read_runs(path)]
 
 
 def document(report: FleetReport) -> dict[str, object]:
@@ -76,6 +83,7 @@ def describe(report: FleetReport) -> Iterator[str]:
     left = (f"{host.name}: {host.report.why}" for host in report.hosts if not host.claimed)
     yield from section("Not in the claim", options.bullets(left))
     yield from section("Runs of one side only", options.bullets(report.missing))
+    yield from section("Notes", options.bullets(notes(report)))
 
 
 def _table(report: FleetReport) -> Table:
@@ -87,7 +95,8 @@ def _notes(report: FleetReport) -> tuple[tuple[str, str], ...]:
     """Notes on single hosts."""
     out = ((host.name, "stands out") for host in report.hosts if report.stands_out(host))
     left = ((host.name, host.report.why) for host in report.hosts if not host.claimed)
-    return (*out, *left, *((name, "has runs of one side only") for name in report.missing))
+    one_side = ((name, "has runs of one side only") for name in report.missing)
+    return (*out, *left, *one_side, *(("", told) for told in notes(report)))
 
 
 def _row(report: FleetReport, host: Host) -> tuple[Union[str, float, None], ...]:
