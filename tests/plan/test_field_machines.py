@@ -291,7 +291,9 @@ def test_a_plan_of_a_capture_names_the_core_the_interface_and_the_machine() -> N
     assert f"a second core for interrupts such as those of {device.names[0]}" in said
     for options in ((), ("--brief",)):
         out = lowlat("plan", "--root", CAPTURES["gold-6242-htoff"], *options).out.strip()
-        assert out.endswith("Next: on that machine, 'lowlat-gen apply' adds a boot entry to try.")
+        assert out.endswith(
+            "Next, on that machine, to add a boot entry to try:\n  lowlat-gen apply"
+        )
 
 
 def test_both_ways_to_keep_housekeeping_cores_are_counted_and_can_be_chosen() -> None:

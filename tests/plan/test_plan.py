@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lowlat import cli
 from lowlat.base.errors import Refused
 from lowlat.model.plan import Plan
 from support.cli import lowlat
@@ -595,8 +597,9 @@ def test_a_brief_plan_fits_one_screen_and_tells_what_matters_most(tmp_path: Path
     told = lowlat("plan", "--root", root, "--brief", env={"COLUMNS": "100"}).out
     lines = told.splitlines()
     assert plan(root)["cmdline"]["text"] in told and "isolated CPU 1-3, housekeeping CPU 0" in told
-    assert len(lines) < 10 and "'apply' adds a boot entry" in lines[-1]
-    assert lines[1].startswith("  Warning ") and "'plan --all' shows them" in told
+    assert len(lines) < 10 and "add a boot entry" in lines[-2]
+    assert lines[-1] == "  lowlat-gen apply"
+    assert lines[1].startswith("  Warning ") and "--all shows them" in told
     usual = lowlat("plan", "--root", root, env={"COLUMNS": "100"}).out
     whole = lowlat("plan", "--root", root, "--all", env={"COLUMNS": "100"}).out
     for text in (usual, whole):
@@ -604,6 +607,38 @@ def test_a_brief_plan_fits_one_screen_and_tells_what_matters_most(tmp_path: Path
         assert text.index("  Warning ") < text.index("Kernel command line")
     assert usual.count("\n") <= 25 and "Left out" not in usual and "Left out" in whole
     assert lowlat("plan", "--root", root, "--brief", "--json").json() == plan(root)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("--profile", "lowlat-hpc", "--disable", "cpuset.partition", "--disable", "isolcpus"),
+        ("--isolate", "a=2,b=3", "--enable", "vm.stat_interval", "--enable", "nosoftlockup"),
+        ("--now", "--housekeeping-cores", "1", "--keep-efficiency-cores", "--as-host"),
+    ],
+)
+def test_the_next_step_repeats_what_was_asked(tmp_path: Path, asked: tuple[str, ...]) -> None:
+    groups = {"sys/fs/cgroup/cgroup.controllers": "cpuset cpu\n"}
+    files = machine(cpus=4, threads=1, config=f"{CONFIG}CONFIG_CPUSETS=y\nCONFIG_HZ=250\n")
+    root = write_tree(tmp_path, {**files, **groups})
+    for form in ((), ("--all",), ("--brief",)):
+        answer = lowlat("plan", "--root", root, *asked, *form)
+        assert answer.status == 0, answer.err
+        name, verb, *words = shlex.split(answer.out.splitlines()[-1])
+        assert (name, verb) == ("lowlat-gen", "apply")
+        assert cli.arguments("apply", words) == cli.arguments("apply", asked)
+
+
+def test_slurm_is_told_of_a_partition_that_its_jobs_are_kept_off(tmp_path: Path) -> None:
+    config = f"{CONFIG}CONFIG_CPUSETS=y\n"
+    more = {"sys/fs/cgroup/cgroup.controllers": "cpuset cpu\n", "proc/7/comm": "slurmd\n"}
+    root = write_tree(tmp_path, {**machine(config=config), **more})
+    told = [one for one in plan(root, "--profile", "lowlat-hpc")["warnings"] if "slurmd" in one]
+    assert len(told) == 1 and "--disable cpuset.partition" in told[0]
+    without = plan(root, "--profile", "lowlat-hpc", "--disable", "cpuset.partition")
+    assert "slurmd" not in str(without["warnings"])
+    (root / "proc/7/comm").write_text("bash\n")
+    assert "slurmd" not in str(plan(root, "--profile", "lowlat-hpc")["warnings"])
 
 
 def test_one_reason_for_many_settings_is_told_once(tmp_path: Path) -> None:

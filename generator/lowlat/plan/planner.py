@@ -98,7 +98,7 @@ def make_plan(
             *relied,
             *warnings,
             *remote_memory(machine, cpus.isolated, device),
-            *_warnings(machine, made.parameters, target),
+            *_warnings(machine, made.parameters, made.target),
             *_movers(effect.isolated, made.target).warnings(),
             *([f"left to you: {profile.needs}"] if profile.needs else ()),
         ),
@@ -298,6 +298,11 @@ def _warnings(
     for manager in noise.INTERFERING:
         if manager in machine.managers:
             yield f"{manager} is running and changes settings of its own: it may interfere"
+    if "slurmd" in machine.managers and "cpuset.partition" in target.enabled:
+        yield (
+            "slurmd runs here: its jobs are not in lowlat.slice, whose partition takes the "
+            "isolated CPUs from them; add '--disable cpuset.partition' ('lowlat-gen explain slurm')"
+        )
     if config is None:
         release = target.kernel.release or "the kernel"
         yield f"no configuration of {release} was found: what it is built with is assumed"

@@ -31,14 +31,18 @@ def isolate(choice: PlanChoice, how: ChangeArguments, root: Root) -> int:
     seen = tasks.read(root, plan.isolated)
     outcomes = now.start(found, root)
     failed = [one for one in outcomes if one.failed]
-    said = _describe(found, outcomes, seen, root)
+    said = _describe(choice, found, outcomes, seen, root)
     rows = (settings.values(before), settings.values(outcomes))
     options.show_change(how.json, changed, said, *rows)
     return 1 if failed else 0
 
 
 def _describe(
-    found: NowPlan, outcomes: Sequence[Inspected], before: Sequence[TaskSeen], root: Root
+    choice: PlanChoice,
+    found: NowPlan,
+    outcomes: Sequence[Inspected],
+    before: Sequence[TaskSeen],
+    root: Root,
 ) -> Iterator[str]:
     plan = found.plan
     yield from (one.failure for one in outcomes if one.failed)
@@ -49,8 +53,9 @@ def _describe(
     for group, cpus in cgroup.sharing(root, plan.isolated):
         yield f"note: {group} has CPU {cpus}: {_narrowed(group, plan.housekeeping)}"
     if found.only_boot:
+        again = options.command("plan --now", choice)
         names = ", ".join(one.name for one in found.only_boot)
-        yield f"only a boot gives {names}: 'lowlat-gen plan --now' tells what each is"
+        yield f"only a boot gives {names}: '{again}' tells what each is"
     done, fixed = sum(one.effective for one in outcomes), sum(one.fixed for one in outcomes)
     kept = f"; the kernel keeps {fixed} interrupts and threads where they are" if fixed else ""
     yield f"{done} of {len(outcomes)} run-time values are as planned{kept}"

@@ -29,11 +29,11 @@ _SHORT = 40
 #: The number of warnings there.
 _MOST_WARNINGS = 3
 
-_NEXT = "Next: 'rehearse' boots the plan in a virtual machine, 'apply' adds a boot entry to try."
+_NEXT = "Next, to add a boot entry to try ('rehearse' boots one in a virtual machine):"
 
-_NEXT_NOW = "Next: 'apply --now' sets this, and 'rollback' or the next boot takes it back."
+_NEXT_NOW = "Next, to set this until 'rollback' or the next boot takes it back:"
 
-_NEXT_THERE = "Next: on that machine, 'lowlat-gen apply' adds a boot entry to try."
+_NEXT_THERE = "Next, on that machine, to add a boot entry to try:"
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ def main(args: PlanArguments) -> int:
     else:
         drawing = options.drawing(machine, plan.isolated, "  ")
         lines = describe(plan, drawing, reasons=args.all)
-    options.show(args.json, plan.to_json, chain(_opening(title, chosen), lines, _next(root)))
+    told = chain(_opening(title, chosen), lines, _next(args.plan, root))
+    options.show(args.json, plan.to_json, told)
     return 0
 
 
@@ -87,7 +88,8 @@ def _now(args: PlanArguments, root: Root) -> int:
         return 0
     drawing = [] if args.brief else options.drawing(machine, plan.isolated, "  ")
     lines = describe_now(found, drawing, reasons=args.all)
-    options.show(args.json, found.to_json, chain([bold(f"Plan {plan.id}: {title}")], lines))
+    end = (_NEXT_NOW, f"  {options.command('apply --now', args.plan)}")
+    options.show(args.json, found.to_json, chain([bold(f"Plan {plan.id}: {title}")], lines, end))
     return 0
 
 
@@ -108,7 +110,6 @@ def describe_now(
     only = ((f"{one.name}={one.value}".rstrip("="), one.told) for one in found.only_boot)
     yield from section("Only a boot gives", _items(only))
     yield ""
-    yield from filled(_NEXT_NOW)
 
 
 def _opening(title: str, chosen: ChosenPlan) -> Iterator[str]:
@@ -116,8 +117,9 @@ def _opening(title: str, chosen: ChosenPlan) -> Iterator[str]:
     yield from filled(chosen.other)
 
 
-def _next(root: Root) -> Iterator[str]:
-    yield from filled(_NEXT_THERE if isinstance(root, Archive) else _NEXT)
+def _next(choice: PlanChoice, root: Root) -> Iterator[str]:
+    yield _NEXT_THERE if isinstance(root, Archive) else _NEXT
+    yield f"  {options.command('apply', choice)}"
 
 
 def _warnings(plan: Plan) -> Iterator[str]:
@@ -172,7 +174,7 @@ def _more(plan: Plan, warnings: int = 0) -> Iterator[str]:
     told = f"{warnings} more warnings, " if warnings > 0 else ""
     told += f"{len({one.name for one in plan.runtime})} run-time settings, "
     told += f"{len(plan.skipped)} left out, {len(plan.optional)} at your own risk"
-    yield from filled(f"{told}: 'plan --all' shows them, with a reason for each.")
+    yield from filled(f"{told}: --all shows them, with a reason for each.")
 
 
 def _run_time(settings: Iterable[PlannedSetting]) -> Iterator[tuple[str, str]]:

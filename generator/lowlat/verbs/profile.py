@@ -42,6 +42,7 @@ def _describe(own: Profile, plan: Plan) -> Iterator[str]:
         f"It is a profile. Here it would isolate CPU {plan.isolated or '(none)'}, with "
         f"{len(plan.parameters)} boot parameters and {len(plan.runtime)} run-time values."
     )
-    if left_out:
-        yield from filled(f"This machine leaves out {', '.join(left_out)}: 'plan' says why.")
     yield from filled(f"To use it: /etc/lowlat/profiles/{own.name}/lowlat.conf")
+    if left_out:
+        names, command = ", ".join(left_out), f"lowlat-gen plan --profile {own.name} --all"
+        yield from filled(f"This machine leaves out {names}: '{command}' then says why.")

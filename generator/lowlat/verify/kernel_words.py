@@ -39,7 +39,7 @@ def _judge(name: str, settings: Sequence[Finding]) -> tuple[Standing, str]:
     if not name:
         return Standing.NO_SETTING, ""
     if setting is None or setting.state is Standing.NOT_PLANNED:
-        why = f"; {name} would stop it and is not planned: 'lowlat-gen plan --enable {name}'"
+        why = f"; {name} would stop it and is not planned: add '--enable {name}'"
         return Standing.NOT_APPLIED, why
     if setting.state.lost:
         return setting.state, f"; {name} would stop it and is {setting.state.value}"

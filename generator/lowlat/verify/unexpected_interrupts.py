@@ -100,7 +100,7 @@ class UnexpectedInterrupts:
             if name in self.only_boot:
                 return Standing.NO_SETTING, f"only a boot gives {name}, which would stop it"
             left_out = self.behaviour.plan.why_skipped(name)
-            how = left_out or f"'lowlat-gen plan --enable {name}'"
+            how = left_out or f"add '--enable {name}' to the options of the plan"
             why = f"{name} would stop it and is not planned: {how}"
             return Standing.NOT_APPLIED, why
         if setting.state.lost:

@@ -145,6 +145,9 @@ def _left(report: Report, where: str) -> Iterator[NextStep]:
 
 
 def _offers(plan: Optional[Plan]) -> Iterator[NextStep]:
-    for offer in (plan.optional if plan else ())[:_MOST]:
+    if plan is None:
+        return
+    command = f"lowlat-gen plan --profile {plain(plan.profile)}"
+    for offer in plan.optional[:_MOST]:
         why = f"Possible here and off by default. It costs: {offer.cost}."
-        yield NextStep(why, f"lowlat-gen plan {plain(offer.enable)} --diff")
+        yield NextStep(why, f"{command} {plain(offer.enable)} --diff")
