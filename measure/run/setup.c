@@ -166,7 +166,8 @@ static int check_all(const struct options *options, const struct host *host,
 		choose_load(options, host, setup) || check_output("json", options->json) ||
 		check_output("events", options->events) || check_capture(options->capture) ||
 		check_allowed("load-cpus", &setup->load, &host->allowed) ||
-		check_allowed("cpus", &setup->measured, reach) || check_policy(options, host, setup);
+		check_allowed("cpus", &setup->measured, reach) ||
+		check_policy(options, host, setup);
 
 	return refused ? -EINVAL : 0;
 }

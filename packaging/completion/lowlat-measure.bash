@@ -4,11 +4,12 @@
 
 
 
-_shtab_lowlat_measure_option_strings=(--cpus --duration --warmup --threshold --stop-on --on-gap --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --work-mixed --wakeup --throughput --emulated --label --seed --json --events --capture --observer --follow --phases --check --tools --help --version)
+_shtab_lowlat_measure_option_strings=(--cpus --duration --warmup --threshold --stop-on --on-gap --policy --load --load-cpus --group --oslat --no-oslat --second-opinion --work --work-alone --work-mixed --wakeup --throughput --emulated --label --seed --json --events --capture --observer --follow --phases --check --tools --help --version)
 
 _shtab_lowlat_measure___policy_COMPGEN=_lowlat_policy
 _shtab_lowlat_measure___load_COMPGEN=_lowlat_load
 _shtab_lowlat_measure___load_cpus_COMPGEN=_lowlat_all
+_shtab_lowlat_measure___group_COMPGEN=_lowlat_dir
 _shtab_lowlat_measure___second_opinion_COMPGEN=_lowlat_tools
 _shtab_lowlat_measure___work_COMPGEN=_lowlat_works
 _shtab_lowlat_measure___throughput_COMPGEN=_lowlat_runs
@@ -44,6 +45,9 @@ _lowlat_load() {
 _lowlat_all() {
   compgen -W "$(printf '%s\n' all)" -- "$1"
 }
+_lowlat_dir() {
+  compgen -d -- "$1"
+}
 _lowlat_tools() {
   compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' all oslat cyclictest osnoise timerlat)" -- "${1##*,}"
 }
@@ -55,9 +59,6 @@ _lowlat_runs() {
 }
 _lowlat_file() {
   compgen -f -- "$1"
-}
-_lowlat_dir() {
-  compgen -d -- "$1"
 }
 _lowlat_observer() {
   compgen -W "$(printf '%s\n' auto trace switches)" -- "$1"

@@ -12,6 +12,9 @@ end
 function _lowlat_all
   printf '%s\n' all
 end
+function _lowlat_dir
+  __fish_complete_directories
+end
 function _lowlat_tools
   __fish_complete_list , "printf '%s\n' all oslat cyclictest osnoise timerlat"
 end
@@ -23,9 +26,6 @@ function _lowlat_runs
 end
 function _lowlat_file
   __fish_complete_path (commandline -ct)
-end
-function _lowlat_dir
-  __fish_complete_directories
 end
 function _lowlat_observer
   printf '%s\n' auto trace switches
@@ -78,7 +78,7 @@ function _shtab_lowlat_measure_using
 end
 
 set -g _shtab_lowlat_measure_commands 
-set -g _shtab_lowlat_measure_opts_with_value --capture --cpus --duration --events --json --label --load --load-cpus --observer --on-gap --phases --policy --second-opinion --seed --stop-on --threshold --throughput --wakeup --warmup --work
+set -g _shtab_lowlat_measure_opts_with_value --capture --cpus --duration --events --group --json --label --load --load-cpus --observer --on-gap --phases --policy --second-opinion --seed --stop-on --threshold --throughput --wakeup --warmup --work
 
 complete -c lowlat-measure -e
 complete -c lowlat-measure -f
@@ -92,6 +92,7 @@ complete -c lowlat-measure -n _shtab_lowlat_measure_using -l on-gap -x -d 'write
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l policy -xka "(_lowlat_policy)" -d 'other, fifo:N, rr:N or deadline:RUNTIME/PERIOD (default other)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load -xka "(_lowlat_load)" -d 'load by stress-ng during the run (default idle): idle, faults, vm, memory, oom, major-faults, cpu, timers, paced, ipi, files, network, mixed'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load-cpus -xka "(_lowlat_all)" -d 'CPUs for the load (default: those not measured)'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l group -xka "(_lowlat_dir)" -d 'measure inside this control group (v2), which owns the CPUs; the load stays outside'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l oslat -d 'run oslat afterwards (default: if installed)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l no-oslat -d 'don'"'"'t run oslat'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l second-opinion -xka "(_lowlat_tools)" -d 'run these tools afterwards, at most 30s each: all, or some of oslat, cyclictest, osnoise, timerlat'
