@@ -202,7 +202,27 @@ def recorded(boots: Sequence[float]) -> Process:
     return lambda draw, rows, count: draw.choice(np.array(boots), size=(rows, count))
 
 
+def of_runs(process: Process, runs: int, effect: float = 0.0) -> Process:
+    """A figure of a boot's half: the median of so many runs of the boot, all of which a setting
+    changes by a factor of this boot's own, up as often as down."""
+
+    def drawn(draw: Generator, rows: int, boots: int) -> Array:
+        each = [process(draw, rows, boots) for _ in range(runs)]
+        own = np.exp(effect * draw.normal(size=(rows, boots)))
+        result: Array = own * np.median(each, axis=0)
+        return result
+
+    return drawn
+
+
 # Changes of the machine during a campaign
+
+
+def bases(spread: float) -> Process:
+    """The level of each boot, which both of its halves share."""
+    return lambda draw, rows, boots: np.repeat(
+        np.exp(spread * draw.normal(size=(rows, boots // 2))), 2, axis=1
+    )
 
 
 def drift(slope: float) -> Process:
@@ -274,7 +294,7 @@ def product(*processes: Process) -> Process:
 def cells() -> list[Cell]:
     """Every kind with six and with eight pairs of drawn order; those without any change also in
     ABBA blocks, and with as many pairs as have flips drawn at random."""
-    kinds = [*_figures(), *_time(), *_counts(), *_fell(), *_near_the_floor()]
+    kinds = [*_figures(), *_within(), *_time(), *_counts(), *_fell(), *_near_the_floor()]
     drawn = [replace(kind, pairs=pairs) for pairs in (6, 8) for kind in kinds]
     blocks = [replace(kind, pairs=8, order="ABBA") for kind in (*_same(), *_time())]
     return [*drawn, *blocks, *(replace(kind, pairs=16) for kind in _same())]
@@ -334,6 +354,18 @@ _SLOW = {
     "a neighbour that comes and goes": neighbour(0.8, 1.0),
     "two modes that alternate": alternating(1.0),
 }
+
+
+def _within() -> Iterator[Cell]:
+    """Boots in which a setting is toggled: each is a pair, of the medians of its runs. The bases of
+    the boots differ, and the setting does so much in each boot that the pairs of one agree."""
+    run = lognormal(0.05)
+    for spread in (0.1, 1.0):
+        for effect in (0.0, 0.5):
+            name = (
+                f"boots apart by {100 * spread:g} %, each with its own effect of {100 * effect:g} %"
+            )
+            yield _kind(name, of_runs(run, 4), of_runs(run, 4, effect), shared=bases(spread))
 
 
 def _time() -> Iterator[Cell]:

@@ -213,3 +213,98 @@ def test_a_test_that_ends_when_it_is_clear_says_how_far_it_is(bench: WrittenBenc
     assert work.endswith("shorter (memory), which is not tested")
     never = bench.told(bench.boots(campaign, [1.05, 0.95] * 10))
     assert never["verdict"] == "no-measurable-change" and "20 pairs are the most" in never["why"]
+
+
+# ------------------------------------------------------------- within boots
+
+
+class WithinBench(WrittenBench):
+    """Pairs of runs within boots, all with one line."""
+
+    def planned(self, boots: int, pairs: int) -> Campaign:
+        draw = random.Random(boots)
+        order = [arm for _ in range(boots * pairs) for arm in draw.sample(("stock", "now"), 2)]
+        hosts = {"node": dict.fromkeys(("stock", "now"), "quiet")}
+        when = "2026-11-20T00:00:00Z"
+        made = Campaign(when, "noise_ppm", tuple(order), boots * pairs, hosts, within=pairs)
+        self.write("campaign.json", made.text())
+        return made
+
+    def measured(self, campaign: Campaign, factors: list[float]) -> Runs:
+        """The runs: in each boot, stock ones have these times the noise of the others, and all so
+        much more than in other boots."""
+        draw, runs = random.Random(3), []
+        for number, arm in enumerate(campaign.order, 1):
+            boot = (number - 1) // (2 * campaign.within)
+            noise = 100 * draw.uniform(0.99, 1.01) * 2**boot
+            noise *= factors[boot] if arm == "stock" else 1.0
+            run = document(arm, 10 * noise, noise, boot_id=f"b{boot}", cmdline="quiet")
+            run["started"] = f"2026-11-{21 + boot}T{number // 6:02d}:{10 * (number % 6):02d}:00Z"
+            place = {"digest": campaign.digest, "number": number}
+            runs.append({**run, "campaign": place, "host": {"name": "node"}, "duration_s": 60})
+        return runs
+
+    def claimed(self, runs: Runs) -> tuple[str, str, str]:
+        """The verdict, what it is about, and why."""
+        stock, now = ([run for run in runs if run["label"] == arm] for arm in ("stock", "now"))
+        told = self.json(stock, now)
+        return told["verdict"], (told["campaign"] or {"claim": ""})["claim"], told["why"]
+
+
+@pytest.fixture
+def within(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> WithinBench:
+    return WithinBench(tmp_path, capsys)
+
+
+def test_pairs_within_boots_claim_what_their_boots_allow(within: WithinBench) -> None:
+    one = within.measured(within.planned(1, 8), [2.0])
+    assert within.claimed(one) == ("reduced", "in this boot", "p = 0.0078, 8 pairs; in this boot")
+    three = within.measured(within.planned(3, 2), [2.0] * 3)
+    verdict, claim, _ = within.claimed(three)
+    assert (verdict, claim) == ("reduced", "in these 3 boots")
+    six = within.measured(within.planned(6, 2), [2.0] * 6)
+    verdict, claim, why = within.claimed(six)
+    assert (verdict, claim) == ("reduced", "for boots of this machine")
+    assert why == "p = 0.031, 6 pairs; for boots of this machine"
+    # Four pairs of each boot agree, the boots do not: that is nothing for boots.
+    apart = within.measured(within.planned(6, 4), [4.0, 4.0, 4.0, 4.0, 4.0, 0.8])
+    verdict, claim, why = within.claimed(apart)
+    assert (verdict, claim) == ("no-measurable-change", "for boots of this machine")
+    assert why.startswith("p = 0.062, 6 pairs; ")
+    few = within.measured(within.planned(1, 3), [2.0])
+    assert within.claimed(few) == (
+        "descriptive-only",
+        "in this boot",
+        "3 runs each; a test needs 6 pairs of runs; in this boot",
+    )
+
+
+def test_pairs_within_boots_are_those_of_their_campaign(within: WithinBench) -> None:
+    runs = within.measured(within.planned(1, 8), [2.0])
+    lone = [run for run in runs if run["campaign"]["number"] != 3]
+    verdict, _, why = within.claimed(lone)
+    assert verdict == "reduced" and "7 pairs; in this boot; the campaign was not followed" in why
+    assert "missing: run 3" in why
+    moved = [{**run, "boot_id": "b9"} if run is runs[3] else run for run in runs]
+    assert "7 pairs" in within.claimed(moved)[2]
+    overlap = [{**run, "duration_s": 3600} for run in runs]
+    for run in overlap:
+        run["cpus"] = [{**cpu, "runtime_ns": 3600e9} for cpu in run["cpus"]]
+    verdict, _, why = within.claimed(overlap)
+    assert verdict == "refused" and "overlap in time: each disturbs the other" in why
+    copied = [{**run, "cpus": runs[0]["cpus"]} if run is runs[5] else run for run in runs]
+    verdict, _, why = within.claimed(copied)
+    assert verdict == "refused" and "have the same events: one is a copy" in why
+    (within.folder / "campaign.json").unlink()
+    assert within.claimed(runs)[0] == "descriptive-only", "nobody drew the order"
+
+
+def test_who_measures_within_boots_is_told_what_is_next(within: WithinBench) -> None:
+    runs = within.measured(within.planned(1, 8), [2.0])
+    files = {
+        arm: within.runs(arm, *(r for r in runs if r["label"] == arm)) for arm in ("stock", "now")
+    }
+    page = within.folder / "page.html"
+    _, out = within.call(*files["stock"], "--against", *files["now"], "--html", str(page))
+    assert "compare pairs of boots" in " ".join(out.split()) + page.read_text()
+    assert "promote" not in out and "come from the same boot" not in out

@@ -26,6 +26,7 @@ QUICK = (
     ("log-normal, 20 %", 6, "drawn"),
     ("alike by 0.5, 30 %", 8, "ABBA"),
     ("two modes that alternate", 8, "drawn"),
+    ("boots apart by 100 %, each with its own effect of 50 %", 6, "drawn"),
     ("unlike by 0.5, 30 %", 6, "drawn"),
     ("trend of 20 % a boot", 8, "drawn"),
     ("50 to 5, in 10 % of boots 100 times as many", 8, "drawn"),

@@ -42,7 +42,8 @@ class Campaign:
     """``written`` is UTC. ``order`` are the arms from the first boot to the last, the same on every
     host; each ``pairs`` of it, or block, has one boot of every arm. ``endpoint`` is what the
     verdict is about, ``hosts`` the kernel's line of each arm on each host, by name. With
-    ``discard`` a boot that is not measured comes first wherever the arm changes."""
+    ``discard`` a boot that is not measured comes first wherever the arm changes. With ``within``
+    the order is one of runs: so many pairs are measured in each boot, without a reboot."""
 
     written: str
     endpoint: str
@@ -52,6 +53,7 @@ class Campaign:
     stop: str = AT_END
     kexec: bool = False
     discard: bool = False
+    within: int = 0
 
     @staticmethod
     def now() -> str:
@@ -72,9 +74,12 @@ class Campaign:
             raise Mistyped("hosts, each with a line of every arm, are expected", ".hosts")
         if campaign.stop not in (AT_END, WHEN_CLEAR):
             raise Mistyped(f"{AT_END} or {WHEN_CLEAR} is expected", ".stop")
-        if campaign.stop == WHEN_CLEAR and (size > 2 or len(campaign.hosts) > 1):
-            why = f"{AT_END} is expected: {WHEN_CLEAR} is for two arms on one host"
+        plain = size == 2 and len(campaign.hosts) == 1
+        if campaign.stop == WHEN_CLEAR and (campaign.within or not plain):
+            why = f"{AT_END} is expected: {WHEN_CLEAR} is for boots of two arms on one host"
             raise Mistyped(why, ".stop")
+        if campaign.within and not (plain and 0 < campaign.within <= campaign.pairs):
+            raise Mistyped("pairs of two arms on one host are expected", ".within")
         return campaign
 
     def to_json(self) -> dict[str, object]:
@@ -96,6 +101,11 @@ class Campaign:
     def place(self, number: int) -> Place:
         return Place(self.digest, number)
 
+    @property
+    def unit(self) -> str:
+        """What the order is one of: boots, or runs."""
+        return "run" if self.within else "boot"
+
     def boot(self, number: int) -> str:
         """A boot of the order in words: "boot 3 of 16, tuned"."""
         return f"boot {number} of {len(self.order)}, {self.order[number - 1]}"
@@ -103,16 +113,18 @@ class Campaign:
 
 @dataclass(frozen=True)
 class Registered:
-    """What a report says of its campaign: the digest, whether the boots were by kexec, and what
-    departs from it, one sentence each."""
+    """What a report says of its campaign: the digest, whether the boots were by kexec, what
+    departs from it, one sentence each, and of runs within boots what a verdict is about."""
 
     digest: str
     kexec: bool
     departures: tuple[str, ...]
+    claim: str = ""
 
     @property
     def words(self) -> str:
         """What stands beside a verdict, "" if nothing has to be said."""
         departed = f"the campaign was not followed ({'; '.join(self.departures)})"
-        told = ("kexec boots" if self.kexec else "", departed if self.departures else "")
+        kexec = "kexec boots" if self.kexec else ""
+        told = (self.claim, kexec, departed if self.departures else "")
         return "; ".join(filter(None, told))

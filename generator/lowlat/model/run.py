@@ -321,11 +321,13 @@ class Run:
     imported: Optional[ToolFile] = None
     #: Its place among the pairs that the names of files declare, from 0.
     pair: Optional[int] = None
+    #: The part of its boot that a test counts by itself; "" if it counts the boot.
+    part: str = ""
 
     @classmethod
     def from_json(cls, value: object) -> Run:
         """The run in a document. Raises Mistyped if it is no run."""
-        run = decode_fields(cls, value, measured=True)
+        run = replace(decode_fields(cls, value, measured=True), part="")
         if len(run.measured) != len(run.cpus):
             raise Mistyped("a CPU occurs twice", ".cpus")
         if any(end <= begin for begin, end in zip((0.0, *run.ends_s), run.ends_s)):
@@ -351,6 +353,11 @@ class Run:
     def side_by_side(self) -> bool:
         """Whether it may be of a guest that others were booted beside, all of one name."""
         return self.emulated or self.host.name == GUEST
+
+    @property
+    def unit(self) -> str:
+        """What a test counts once: its boot or the part of it; "" if the boot is not known."""
+        return self.boot_id and f"{self.boot_id}{self.part}"
 
     @property
     def began(self) -> Optional[float]:

@@ -43,19 +43,22 @@ class ArmGap:
 @dataclass(frozen=True)
 class Arm:
     """Runs of one kind, in the order in which their files were given, verify's findings in their
-    boots (None: not checked), and the figures that are asked for beside the usual ones."""
+    boots (None: not checked), and the figures that are asked for beside the usual ones. ``counted``
+    is what a test counts once: a boot, or within boots a run."""
 
     name: str
     runs: tuple[Run, ...]
     effect: Optional[Sequence[Finding]] = None
     asked: tuple[Measure, ...] = ()
+    counted: str = "boot"
 
     @cached_property
     def boots(self) -> tuple[tuple[Run, ...], ...]:
-        """The runs of each boot; a run without a known boot counts as a separate boot."""
+        """The runs of each boot, or of each part of one that counts by itself; a run without a
+        known boot counts as a separate boot."""
         boots: dict[str, list[Run]] = {}
         for number, run in enumerate(self.runs):
-            boots.setdefault(run.boot_id or f"#{number}", []).append(run)
+            boots.setdefault(run.unit or f"#{number}", []).append(run)
         return tuple(map(tuple, boots.values()))
 
     def of_boots(self, places: Iterable[int]) -> Arm:

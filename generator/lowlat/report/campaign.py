@@ -17,7 +17,7 @@ from lowlat.measure.run_file import campaign_file, read_campaign, read_run
 from lowlat.model.campaign import WHEN_CLEAR, Campaign, Registered, moment
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report import until_clear
+from lowlat.report import until_clear, within
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
@@ -44,14 +44,18 @@ class WrittenDown:
         campaign = read_campaign(named) if named else _beside(runs)
         return cls(campaign, tuple(_left_out(campaign, runs)) if campaign else ())
 
-    def beside(self, report: Report, arms: tuple[Arm, Arm]) -> Report:
-        """The report of these arms with what the campaign says of them."""
+    def beside(self, report: Report, arms: tuple[Arm, Arm], *, alone: bool = True) -> Report:
+        """The report of these arms with what the campaign says of them; ``alone`` if it is the only
+        one of a comparison."""
         if self.campaign is None:
             return _worded(report, NOT_REGISTERED) if report.verdict in TESTED else report
         departed = tuple(departures(self.campaign, arms, self.left))
-        found = Registered(self.campaign.digest, self.campaign.kexec, departed)
+        claim = ""
         if self.campaign.stop == WHEN_CLEAR:
             report = until_clear.judged(report, *arms)
+        elif self.campaign.within and alone:
+            report, claim = within.judged(report, arms, self.campaign)
+        found = Registered(self.campaign.digest, self.campaign.kexec, departed, claim)
         return _worded(replace(report, campaign=found), found.words)
 
 
@@ -63,7 +67,8 @@ def held_against(comparison: Comparison, named: Optional[Path] = None) -> Compar
     first, *others = comparison.arms
     found = WrittenDown.of([run for arm in comparison.arms for run in arm.runs], named)
     each = zip(comparison.reports, others)
-    reports = tuple(found.beside(report, (first, arm)) for report, arm in each)
+    alone = not comparison.several
+    reports = tuple(found.beside(report, (first, arm), alone=alone) for report, arm in each)
     return replace(comparison, reports=reports)
 
 
@@ -102,11 +107,11 @@ def departures(campaign: Campaign, arms: Sequence[Arm], left: Sequence[Run]) -> 
         kind = max(due, key=due.count, default="")
         names = [run.path.name for run in arm.runs if not _in(campaign, run)]
         if names:
-            yield f"of no boot of the campaign: {_few(names)}"
+            yield f"of no {campaign.unit} of the campaign: {_few(names)}"
         against = [_number(run) for run, own in zip(placed, due) if own != kind]
-        yield from _boots(f"counted in {arm.name} against the order", against)
+        yield from _listed(campaign, f"counted in {arm.name} against the order", against)
         other = [_number(run) for run in placed if not _has_line(campaign, run, kind)]
-        yield from _boots(f"without the line of {kind}", other)
+        yield from _listed(campaign, f"without the line of {kind}", other)
         kinds |= {kind}
         ours += placed
     yield from _timed(campaign, ours)
@@ -146,7 +151,8 @@ def _timed(campaign: Campaign, ours: Sequence[Run]) -> Iterator[str]:
     boots: dict[tuple[str, int], set[str]] = {}
     for run in ours:
         boots.setdefault((run.host.name, _number(run)), set()).add(run.boot_id)
-    yield from _boots("measured twice", [n for (_, n), own in boots.items() if len(own) > 1])
+    twice = [number for (_, number), own in boots.items() if len(own) > 1]
+    yield from _listed(campaign, "measured twice", twice)
     known = [
         (run.began, _number(run), run.host.name)
         for run in ours
@@ -157,10 +163,10 @@ def _timed(campaign: Campaign, ours: Sequence[Run]) -> Iterator[str]:
         for began, number, host in known
         if any(other > number and time < began for time, other, own in known if own == host)
     ]
-    yield from _boots("measured late, after others of the order", late)
+    yield from _listed(campaign, "measured late, after others of the order", late)
     starts, written = [run.began for run in ours if run.began is not None], moment(campaign.written)
     if starts and written is not None and min(starts) < written:
-        yield "it was written after its first boot"
+        yield f"it was written after its first {campaign.unit}"
 
 
 def _absent(
@@ -174,14 +180,14 @@ def _absent(
     wanted = [n for n in range(1, last + 1) if campaign.order[n - 1] in kinds]
     absent = {(run.host.name, n) for run in ours for n in wanted} - have
     kept = {(run.host.name, _number(run)) for run in left if _in(campaign, run)} & absent
-    yield from _boots("left out", [number for _, number in kept])
-    yield from _boots("missing", [number for _, number in absent - kept])
+    yield from _listed(campaign, "left out", [number for _, number in kept])
+    yield from _listed(campaign, "missing", [number for _, number in absent - kept])
 
 
-def _boots(what: str, numbers: Sequence[int]) -> Iterator[str]:
+def _listed(campaign: Campaign, what: str, numbers: Sequence[int]) -> Iterator[str]:
     if numbers:
         listed = CpuSet.of(numbers)
-        yield f"{what}: boot{'s' if len(listed) > 1 else ''} {listed}"
+        yield f"{what}: {campaign.unit}{'s' if len(listed) > 1 else ''} {listed}"
 
 
 def _few(names: Sequence[str]) -> str:

@@ -78,7 +78,7 @@ def doubt(before: Arm, after: Arm) -> Optional[str]:
             return f"the {trait.name} differ{trait.consequence}"
     if not all(run.boot_id for run in runs):
         return "the boot of some runs is not known"
-    if {run.boot_id for run in before.runs} & {run.boot_id for run in after.runs}:
+    if {run.unit for run in before.runs} & {run.unit for run in after.runs}:
         return "both sides have runs of the same boot"
     partial = [run.path.name for run in runs if not _whole(run)]
     return f"{partial[0]} is not complete or not valid" if partial else None
@@ -191,10 +191,11 @@ def _boots(before: Arm, after: Arm) -> Iterator[str]:
             "the names of the files declare the boots and their pairs: not pre-registered, and the "
             "order within a pair is not known"
         )
-    ours, theirs = ([r.boot_id for r in arm.runs if r.boot_id] for arm in (before, after))
+    both = (*before.runs, *after.runs)
+    ours, theirs = ([r.unit for r in arm.runs if r.unit] for arm in (before, after))
     if set(ours) & set(theirs):
         yield "runs of both sides come from the same boot: settings of the boot did not change"
-    elif len({run.cmdline for run in (*before.runs, *after.runs)} - {""}) == 1:
+    elif not before.runs[0].part and len({r.cmdline for r in both} - {""}) == 1:
         yield "the kernel command line is the same in both arms"
     for name, boots in ((before.name, ours), (after.name, theirs)):
         if len(set(boots)) < len(boots):

@@ -13,6 +13,9 @@ from lowlat.report.arm import Arm
 #: No machine ends one boot, starts the next and measures again in less, in seconds.
 _REBOOT_S = 2.0
 
+#: Runs tell whole seconds of their start.
+_SECOND_S = 1.0
+
 #: Runs with less noise than so many of the shortest gaps may be alike by chance.
 _GAPS = 100
 
@@ -61,6 +64,9 @@ def _times(runs: Sequence[Run]) -> Iterator[str]:
             names = f"{one.path.name} and {other.path.name}"
             how = "overlap in time" if left < 0 else f"are {left:.1f} s apart"
             yield f"{names} {how}, and are of two boots: one machine cannot do that"
+        elif one.unit != other.unit and left < -_SECOND_S:
+            names = f"{one.path.name} and {other.path.name}"
+            yield f"{names} overlap in time: each disturbs the other"
 
 
 def _lasted(run: Run) -> float:
@@ -74,9 +80,10 @@ def _copies(runs: Sequence[Run]) -> Iterator[str]:
         if sum(cpu.noise_ns or 0.0 for cpu in run.cpus) < _GAPS * run.threshold_ns:
             continue
         first = seen.setdefault(_events(run), run)
-        if first.boot_id != run.boot_id:
+        if first.unit != run.unit:
             names = f"{first.path.name} and {run.path.name}"
-            yield f"{names} have the same events in two boots: one is a copy"
+            where = " in two boots" if first.boot_id != run.boot_id else ""
+            yield f"{names} have the same events{where}: one is a copy"
 
 
 def _events(run: Run) -> object:

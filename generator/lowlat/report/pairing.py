@@ -77,12 +77,12 @@ def order_words(pairs: Pairs) -> str:
     return DRAWN if pairs.drawn else NOT_DRAWN if pairs.known else UNKNOWN
 
 
-def boot_words(boots: tuple[int, int]) -> str:
-    """The number of boots behind the figures, as text."""
+def boot_words(boots: tuple[int, int], counted: str = "boot") -> str:
+    """The number of boots behind the figures, or of what else is ``counted``, as text."""
     one, other = boots
     if one == other:
-        return f"{one} boot{'s' if one > 1 else ''} each"
-    return f"{one} against {other} boots"
+        return f"{one} {counted}{'s' if one > 1 else ''} each"
+    return f"{one} against {other} {counted}s"
 
 
 def pairs_of(before: Arm, after: Arm) -> Optional[Pairs]:
@@ -93,15 +93,15 @@ def pairs_of(before: Arm, after: Arm) -> Optional[Pairs]:
 
 
 def _untested(before: Arm, after: Arm, pairs: Optional[Pairs]) -> Optional[str]:
-    boots = len(before.boots), len(after.boots)
+    boots, counted = (len(before.boots), len(after.boots)), before.counted
     if why := comparable.unnamed(before, after):
         return why
     if min(boots) < ENOUGH_PAIRS:
-        return f"{boot_words(boots)}; a test needs {ENOUGH_PAIRS} pairs of boots"
+        return f"{boot_words(boots, counted)}; a test needs {ENOUGH_PAIRS} pairs of {counted}s"
     why = comparable.doubt(before, after) or _out_of_turn(before, after, pairs)
     if not why and not flips.available():
         why = "scipy and numpy are not installed"
-    return f"{boot_words(boots)}; no test is made: {why}" if why else None
+    return f"{boot_words(boots, counted)}; no test is made: {why}" if why else None
 
 
 def _out_of_turn(before: Arm, after: Arm, pairs: Optional[Pairs]) -> Optional[str]:

@@ -22,6 +22,9 @@ def placed(path: Path, wanted: MeasureOptions, root: Root) -> tuple[MeasureOptio
     boot in words. Raises Refused if the campaign is complete, or the running boot is not the next
     one: another host, another line, or one that was measured already."""
     campaign, host = read_campaign(path), host_name(root)
+    if campaign.within:
+        why = f"{path}: its pairs are measured within boots, by 'lowlat-gen tune --within'"
+        raise Refused(why, hint="'lowlat-gen tune --within' goes on with it")
     if host not in campaign.hosts:
         why = f"{path}: this host is {host or 'without a name'}, the campaign is of"
         raise Refused(f"{why} {', '.join(sorted(campaign.hosts))}")

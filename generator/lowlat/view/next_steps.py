@@ -10,6 +10,7 @@ from lowlat.model.plan import Plan
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison, pairs_needed
 from lowlat.report.endpoint import INTERRUPTS
+from lowlat.report.stats import flips
 from lowlat.report.tables import parts_of
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.report.wording import number, source
@@ -90,6 +91,11 @@ def _effective(comparison: Comparison) -> Iterator[NextStep]:
 
 
 def _boots(comparison: Comparison, report: Report) -> Iterator[NextStep]:
+    if _within(report):
+        if report.verdict == DESCRIPTIVE and report.pairs < flips.ENOUGH_PAIRS:
+            why = f"Too few pairs to tell a change from chance: {flips.ENOUGH_PAIRS} allow a test."
+            yield NextStep(why, "lowlat-gen tune --within")
+        return
     command = f"lowlat-gen {'rehearse' if report.emulated else 'tune'} --boots"
     arms = sum(report.verdict != REFUSED for report in comparison.reports)
     needed = pairs_needed(arms)
@@ -106,9 +112,15 @@ def _boots(comparison: Comparison, report: Report) -> Iterator[NextStep]:
         yield NextStep(why, f"{command} {report.pairs + more}")
 
 
+def _within(report: Report) -> bool:
+    """Whether its runs were made within boots."""
+    return report.campaign is not None and bool(report.campaign.claim)
+
+
 def _verdict(report: Report, *, several: bool) -> Iterator[NextStep]:
-    if report.verdict == INCREASED and several:
-        # The first arm may be tuned, and the others lack a part of its settings.
+    if report.verdict == INCREASED and (several or _within(report)):
+        # The first arm may be tuned, and the others lack a part of its settings; within a boot the
+        # settings are taken back already.
         return
     if report.verdict == INCREASED:
         yield NextStep("The settings made it worse: undo them.", "lowlat-gen rollback")
@@ -118,6 +130,9 @@ def _verdict(report: Report, *, several: bool) -> Iterator[NextStep]:
             "machine itself."
         )
         yield NextStep(why, "lowlat-gen tune --dry-run")
+    elif report.verdict == REDUCED and _within(report):
+        why = "A boot isolates more than 'apply --now' does: compare pairs of boots."
+        yield NextStep(why, "lowlat-gen tune --boots 8 --reboot")
     elif report.verdict == REDUCED:
         yield NextStep("Make the tried entry the default.", "lowlat-gen promote")
 
