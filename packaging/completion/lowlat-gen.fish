@@ -115,7 +115,7 @@ function _shtab_lowlat_gen_using
 end
 
 set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
-set -g _shtab_lowlat_gen_opts_with_value --after --against --arm --as --boot --boots --campaign --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --mark-fd --memory --metrics --on-gap --openshift --out --ovs-dpdk --plan --policy --profile --require --resume --root --runs --runtime --second-opinion --seed --set --shared --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --work
+set -g _shtab_lowlat_gen_opts_with_value --after --against --arm --as --boot --boots --campaign --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --mark-fd --memory --metrics --on-gap --openshift --out --ovs-dpdk --plan --policy --profile --require --resume --root --runs --runtime --second-opinion --seed --set --shared --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --within --work
 
 complete -c lowlat-gen -e
 complete -c lowlat-gen -f
@@ -414,7 +414,8 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l load -xka "(_lowlat_
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l work -xka "(_lowlat_works)" -d 'time kinds of work (usleep, memory, ...), or all'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l throughput -xka "(_lowlat_runs)" -d 'then run stress-ng'"'"'s matrix on all measured CPUs, without load: so many times for 2 s (10), or such as 10x5m'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l causes -l no-causes -d 'join the gaps with the kernel'"'"'s trace, which lengthens them somewhat (default: with the detectors'"'"' own context switches; rehearse: no causes)'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l boots -x -d 'compare N pairs of a stock and a tuned boot, in random order; the default entry stays'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l boots -x -d 'compare N pairs of a stock and a tuned boot, in random order; the default entry stays; with --within: measure its pairs in each of N boots (1)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l within -x -d 'without a reboot: compare so many pairs of runs (8) of the system as it is and as '"'"'apply --now'"'"' isolates it, in random order; given again, it goes on where it stopped'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l until-clear -d 'compare pairs until the change is clear, 20 at most; the default entry stays'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l discard -l no-discard -d 'boot once more, without measuring, first and wherever the kind of boot changes (default: with --kexec)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l duration -x -d 'how long to measure (10s)'

@@ -32,6 +32,7 @@ HARNESS = Path(sys.executable).with_name("lowlat-measure")
 _HARNESS = """#!/bin/sh
 arm=stock
 grep -q lowlat.plan= "$TREE/proc/cmdline" && arm=tuned
+grep -qs isolated "$TREE/sys/fs/cgroup/lowlat.slice/cpuset.cpus.partition" && arm=now
 policy=other
 for word; do case $word in --policy=*) policy=${word#--policy=} ;; esac; done
 boot=$(cat "$TREE/proc/sys/kernel/random/boot_id")

@@ -31,7 +31,7 @@ WAKEUP_INTERVAL = "1ms"
 #: Options with the same name in lowlat-measure.
 _PASSED_ON = (
     *("label", "cpus", "duration", "warmup", "threshold", "stop_on", "on_gap", "policy"),
-    *("load", "load_cpus", "seed", "events"),
+    *("load", "load_cpus", "group", "seed", "events"),
     *("second_opinion", "work", "wakeup", "throughput"),
 )
 
@@ -104,6 +104,8 @@ class MeasureOptions(MeasureChoice):
     events: Optional[str] = option("FILE", "write every gap as cpu,begin,end")
     command: tuple[str, ...] = command("the program of --on-gap, after --")
     emulated: bool = False
+    #: The control group that owns the CPUs.
+    group: Optional[str] = None
     campaign: Optional[Place] = None
     host: Mapping[str, object] = field(default_factory=dict)
 

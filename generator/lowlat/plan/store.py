@@ -125,10 +125,11 @@ def in_use(root: Root) -> Optional[Plan]:
     return read_kept(IN_USE, root)
 
 
-def now(root: Root) -> Optional[NowPlan]:
-    """The plan of ``apply --now`` in this boot, or None. Raises Refused as read() does."""
-    text = _text(NOW, root)
-    return None if text is None else _parsed(NOW, text, NowPlan.from_json, lambda one: one.plan)
+def now(root: Root, path: str = NOW) -> Optional[NowPlan]:
+    """The plan of ``apply --now`` in this boot, or one that is kept elsewhere; or None. Raises
+    Refused as read() does."""
+    text = _text(path, root)
+    return None if text is None else _parsed(path, text, NowPlan.from_json, lambda one: one.plan)
 
 
 def keep_now(found: NowPlan, root: Root) -> None:

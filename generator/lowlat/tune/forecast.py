@@ -30,6 +30,32 @@ _ENOUGH_BOOTS = 3
 _CHANGES = (1.05, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0)
 
 
+def lines_within(state: LoopState) -> Iterator[str]:
+    """Runs, order, minutes and the claim of a loop within boots, a sentence each."""
+    boots, pairs = state.boots or 1, state.within
+    where = "this boot" if boots == 1 else f"each of {boots} boots"
+    runs = 2 * pairs * sum(one.seconds() for one in steps.options(state).set_ups())
+    minutes = (runs + pairs * steps.COUNT_S) / 60
+    yield f"{2 * pairs} runs are measured in {where}: {number(minutes)} minutes, without a reboot"
+    if boots > 1:
+        yield "reboot when convenient after each boot's runs; 'lowlat-gen tune --within' goes on"
+    yield f"order, drawn anew when it begins, such as: {' '.join(state.order)}"
+    enough = flips.ENOUGH_PAIRS
+    if boots >= enough:
+        yield (
+            f"the report can claim a change for boots of this machine: one sign a boot, the "
+            f"smallest p is {flips.smallest_p(boots):.2g}"
+        )
+        return
+    where = "this boot" if boots == 1 else f"these {boots} boots"
+    if boots * pairs < enough:
+        yield f"the report will describe: a claim takes {enough} pairs, better 8"
+    else:
+        least = flips.smallest_p(boots * pairs)
+        yield f"the report can claim a change in {where}: the smallest p is {least:.2g}"
+    yield f"a claim for boots of this machine takes {enough} boots (--boots {enough})"
+
+
 def lines(root: Root, state: LoopState) -> Iterator[str]:
     """Boots, order, minutes and the claim, a sentence each."""
     yield _boots(state)

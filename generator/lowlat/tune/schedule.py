@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Optional
 
 from lowlat.boot.status import Running
-from lowlat.tune.state import STOCK, TUNED, LoopState, Outcome, Phase
+from lowlat.tune.state import NOW, STOCK, TUNED, LoopState, Outcome, Phase
 
 
 def order(pairs: Optional[int], seed: int) -> tuple[str, ...]:
@@ -24,9 +24,40 @@ def order(pairs: Optional[int], seed: int) -> tuple[str, ...]:
             return tuple(arm for pair in drawn for arm in pair)
 
 
+def order_within(boots: int, pairs: int, seed: int) -> tuple[str, ...]:
+    """The runs to measure: so many pairs in each boot, drawn as order() draws boots. The first runs
+    of the boots follow its rule too: from six boots on, a boot is what is paired."""
+    draw = random.Random(seed)  # noqa: S311
+    while True:
+        each = [order(pairs, draw.getrandbits(32)) for _ in range(boots)]
+        firsts = [own[0] for own in each]
+        turns = sum(one != other for one, other in zip(firsts, firsts[1:]))
+        if boots <= 2 or 0 < turns < boots - 1:
+            return tuple(NOW if arm == TUNED else STOCK for own in each for arm in own)
+
+
+def lost(state: LoopState) -> int:
+    """The runs that are lost with their boots, as this one is another: the rest of one that was
+    begun."""
+    whole = 2 * state.within
+    begun = (state.number - 1) % whole
+    return state.lost + (whole - begun if begun else 0)
+
+
+def after_run(state: LoopState) -> Phase:
+    """What follows the last run within a boot: another run, another boot, or the report."""
+    if not state.due:
+        return Phase.JUDGE
+    return Phase.MEASURE if (state.number - 1) % (2 * state.within) else Phase.BOOT
+
+
 def decide(state: LoopState, here: Running, boot_id: str) -> tuple[Phase, str]:
     """The phase to work on in this boot, and why the due boot is given up, "" if it is not."""
     same = boot_id == state.boot_id
+    if state.within:
+        due = state.phase in (Phase.BOOT, Phase.MEASURE) and not same
+        other = here.kernel != state.kernel or here.plan is not None
+        return (Phase.MEASURE, wrong(state, here) if other else "") if due else (state.phase, "")
     if state.phase is Phase.ARM:
         return (Phase.ARM if same or wrong(state, here) else Phase.MEASURE), ""
     if state.phase is Phase.BOOT and not same:
@@ -39,7 +70,7 @@ def wrong(state: LoopState, here: Running) -> str:
     """Why the running boot is not the due one; "" if it is."""
     if here.kernel != state.kernel:
         return f"Linux {here.kernel or '(unknown)'} was booted, not {state.kernel}"
-    if state.due == STOCK:
+    if state.due == STOCK or state.within:
         return "a tuned entry was booted where the stock one was due" if here.plan else ""
     if here.plan is None:
         return "the tuned boot was due and did not come up: this is a stock one"
@@ -70,7 +101,7 @@ def measured(state: LoopState) -> str:
     given = {**vars(state.measure), "wakeup": state.wakeup}
     words = [f"--{name} {value}" for name, value in given.items() if type(value) is str]
     words += {True: ["--causes"], False: ["--no-causes"], None: []}[state.measure.causes]
-    return f"each boot: measure {times} {' '.join(words)}"
+    return f"each {state.unit}: measure {times} {' '.join(words)}"
 
 
 def lines(state: LoopState) -> Iterator[str]:
@@ -81,7 +112,9 @@ def lines(state: LoopState) -> Iterator[str]:
     yield measured(state)
     for number, boot in enumerate(state.legs, 1):
         bad = f"; not in effect: {', '.join(boot.bad)}" if boot.bad else ""
-        yield f"boot {number}, {boot.arm}: {', '.join((boot.run, *boot.further))}{bad}"
+        yield f"{state.unit} {number}, {boot.arm}: {', '.join((boot.run, *boot.further))}{bad}"
+    if state.lost:
+        yield f"{state.lost} runs were lost, for their boot ended"
     if state.report:
         yield f"report: {state.report}"
         yield f"page: {state.path('report.html')}"
@@ -91,6 +124,7 @@ def lines(state: LoopState) -> Iterator[str]:
 def where(state: LoopState) -> str:
     """The state of the loop, as a predicate of "the loop"."""
     if state.phase is Phase.DONE:
-        return f"ended, {_OUTCOMES[state.outcome]}: {state.why}"
-    count = f"boot {len(state.legs) + 1} of {len(state.order)}, {state.due}"
+        outcome = "the system is as it was" if state.within else _OUTCOMES[state.outcome]
+        return f"ended, {outcome}: {state.why}"
+    count = f"{state.unit} {state.number} of {len(state.order)}, {state.due}"
     return f"{WORK[state.phase]}{f' ({count})' if state.due else ''}"

@@ -24,6 +24,9 @@ from lowlat.tune.loop import Loop, boot_id, check_default
 from lowlat.tune.schedule import order
 from lowlat.tune.state import MARGIN, STOCK, TUNED, LoopState, Phase, read, write
 
+#: The pairs within a boot, unless the user gives another number.
+WITHIN = 8
+
 
 @dataclass(frozen=True)
 class TuneOptions:
@@ -32,7 +35,16 @@ class TuneOptions:
 
     measure: MeasureChoice = MeasureChoice()
     boots: Optional[int] = option(
-        "N", "compare N pairs of a stock and a tuned boot, in random order; the default entry stays"
+        "N",
+        "compare N pairs of a stock and a tuned boot, in random order; the default entry stays; "
+        "with --within: measure its pairs in each of N boots (1)",
+    )
+    within: Optional[int] = option(
+        "PAIRS",
+        "without a reboot: compare so many pairs of runs (%(const)s) of the system as it is and as "
+        "'apply --now' isolates it, in random order; given again, it goes on where it stopped",
+        nargs="?",
+        const=WITHIN,
     )
     until_clear: bool = flag(
         f"compare pairs until the change is clear, {MOST_PAIRS} at most; the default entry stays"
@@ -121,6 +133,7 @@ def _first(root: Root, plan: Plan, default: str, options: TuneOptions) -> LoopSt
         "discard": options.kexec if options.discard is None else options.discard,
         "measure": replace(options.measure, policy=options.measure.policy or "other"),
         "throughput_margin": options.throughput_margin or MARGIN,
+        "within": 0,
     }
     judged_by = profile.load(plan.profile, root).judged_by
     return LoopState(

@@ -21,7 +21,8 @@ RUNS = f"{files.STATE}/runs"
 
 SCHEMA = "lowlat.tune/1"
 
-STOCK, TUNED = "stock", "tuned"
+#: The arms: of boots the first two, within a boot the first and the last.
+STOCK, TUNED, NOW = "stock", "tuned", "now"
 
 #: The tolerated loss of throughput in percent, unless the user gives another.
 MARGIN = 5
@@ -51,8 +52,9 @@ class Outcome(str, Enum):
 
 @dataclass(frozen=True)
 class MeasuredBoot:
-    """A measured boot: the paths of its run and of verify's findings, the names of the settings
-    that were not in effect, and the runs under the further policies."""
+    """A measured boot, or within boots one of its runs: the paths of its run and of verify's
+    findings, the names of the settings that were not in effect, and the runs under the further
+    policies."""
 
     arm: str
     boot_id: str
@@ -76,7 +78,8 @@ class LoopState:
     bypass the boot loader. ``campaign`` is the digest of the campaign that was written down first;
     ``until_clear`` whether it ends with the first pair after which its test is clear. With
     ``discard`` a boot that is not measured comes first wherever the kind of boot changes;
-    ``discarded`` whether it did for the due boot.
+    ``discarded`` whether it did for the due boot. With ``within`` the order is one of runs: so many
+    pairs in each of ``boots`` boots, ``lost`` of them ended with their boot before they were made.
     """
 
     started: str
@@ -106,6 +109,8 @@ class LoopState:
     until_clear: bool = False
     discard: bool = False
     discarded: bool = False
+    within: int = 0
+    lost: int = 0
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -114,7 +119,21 @@ class LoopState:
     @property
     def due(self) -> str:
         """The kind of the next boot to measure; "" after the last."""
-        return self.order[len(self.legs)] if len(self.legs) < len(self.order) else ""
+        return self.order[self.number - 1] if self.number <= len(self.order) else ""
+
+    @property
+    def number(self) -> int:
+        """The number of the next boot to measure, from 1; of runs, that of the next run."""
+        return len(self.legs) + self.lost + 1
+
+    @property
+    def unit(self) -> str:
+        """What the order is one of."""
+        return "run" if self.within else "boot"
+
+    @property
+    def arms(self) -> tuple[str, str]:
+        return (STOCK, NOW if self.within else TUNED)
 
     @property
     def discards(self) -> bool:
@@ -146,7 +165,7 @@ def _build(document: object) -> LoopState:
     paths = [path for boot in state.legs for path in (boot.run, boot.verify, *boot.further) if path]
     if not re.fullmatch(r"\d{8}T\d{6}Z", state.started, re.ASCII):
         raise ValueError("no time")
-    if not set(state.order) <= {STOCK, TUNED} or len(state.legs) > len(state.order):
+    if not set(state.order) <= set(state.arms) or state.number > len(state.order) + 1:
         raise ValueError("no order of boots")
     if state.due == "" and state.phase in (Phase.ARM, Phase.BOOT, Phase.MEASURE):
         raise ValueError("no boot is due")

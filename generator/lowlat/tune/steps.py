@@ -25,12 +25,13 @@ from lowlat.report.arm import Arm
 from lowlat.report.build import Report
 from lowlat.report.campaign import held_against
 from lowlat.report.comparison import Comparison
-from lowlat.tune.state import RUNS, STOCK, TUNED, LoopState, MeasuredBoot
+from lowlat.runtime import launch
+from lowlat.tune.state import RUNS, STOCK, LoopState, MeasuredBoot
 from lowlat.verify import counters
 from lowlat.verify.verdict import to_json, verify
 
 #: How long verify counts interrupts, in seconds.
-_COUNT_S = 10.0
+COUNT_S = 10.0
 
 #: In seconds: changing the default entry runs GRUB's generator; the rest of verify is short.
 _SPARE_S = 900.0
@@ -39,7 +40,7 @@ _SPARE_S = 900.0
 def limit(state: LoopState) -> float:
     """Seconds after which the work in one boot must have hung."""
     runs = [one.seconds() for one in options(state).set_ups()]
-    return 3 * sum(runs) + _COUNT_S + _SPARE_S
+    return 3 * sum(runs) + COUNT_S + _SPARE_S
 
 
 def options(state: LoopState) -> MeasureOptions:
@@ -57,12 +58,14 @@ def options(state: LoopState) -> MeasureOptions:
 def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> MeasuredBoot:
     """Measure this boot. Raises Refused or LowlatError if there is no run, Unmet if the run is kept
     but does not count."""
-    name = f"{len(state.legs) + 1:02d}-{arm}"
+    name = f"{state.number:02d}-{arm}"
     check_folder(root)
     host = {**host_facts(root), **store.facts(root)}
     out = Path(root.host(state.path(f"{name}.json")))
-    place = Place(state.campaign, len(state.legs) + 1)
-    wanted = replace(options(state), label=arm, out=out, host=host, campaign=place)
+    place = Place(state.campaign, state.number)
+    owner = launch.group_of(state.isolated, root)
+    group = root.host(owner) if owner else None
+    wanted = replace(options(state), label=arm, out=out, host=host, campaign=place, group=group)
     path, *further = [_run(one) for one in wanted.set_ups()]
     boot = MeasuredBoot(arm, boot_id, path, further=tuple(further))
     if arm == STOCK:
@@ -83,22 +86,33 @@ def _run(one: MeasureOptions) -> str:
 
 
 def _verify(root: Root, state: LoopState, path: str) -> tuple[str, ...]:
-    plan = store.applied(root)
+    plan = _plan(root, state)
+    if plan is None and state.within:
+        raise Unmet("the system was rolled back during the run")
     if plan is None or plan.id != state.plan:
         raise Refused(f"{store.PLAN} is not the plan of this boot", hint="apply again")
-    rows = verify(plan, root, counters.read(root, state.isolated, _COUNT_S))
+    rows = verify(plan, root, counters.read(root, state.isolated, COUNT_S))
     keep(root, path, json.dumps(to_json(rows), indent=2) + "\n")
     return tuple(row.name for row in rows if row.state.bad)
+
+
+def _plan(root: Root, state: LoopState) -> Optional[Plan]:
+    """The plan that is in effect."""
+    if not state.within:
+        return store.applied(root)
+    found = store.now(root)
+    return found.plan if found else None
 
 
 def compare(root: Root, state: LoopState) -> tuple[Report, str]:
     """The report on all boots so far, under the first policy, and its path. Beside it are written
     its Markdown form, and with several policies a report for each further one and the table of the
     article on osnoise; and a page of all."""
-    before, after = (_runs(root, state.arm(arm)) for arm in (STOCK, TUNED))
-    paths = (boot.verify for boot in state.arm(TUNED) if boot.verify)
+    tuned = state.arms[1]
+    before, after = (_runs(root, state.arm(arm)) for arm in state.arms)
+    paths = (boot.verify for boot in state.arm(tuned) if boot.verify)
     boots = [in_effect.read_verify(Path(root.host(path))) for path in paths]
-    arms = Arm(STOCK, before), Arm(TUNED, after, in_effect.of_boots(boots))
+    arms = Arm(STOCK, before), Arm(tuned, after, in_effect.of_boots(boots))
     comparisons = {title: held_against(one) for title, one in comparison.set_ups(*arms)}
     if len(comparisons) > 1 and not any(run.emulated for arm in arms for run in arm.runs):
         keep(root, state.path("article.md"), article.ticket(arms))
@@ -114,7 +128,10 @@ def _page(comparisons: Mapping[str, Comparison], plan: Optional[Plan]) -> str:
     from lowlat.view.arm import Group
     from lowlat.view.html import render_groups
 
-    each = [Group(title or f"{STOCK} and {TUNED}", one, plan) for title, one in comparisons.items()]
+    each = [
+        Group(title or " and ".join(arm.name for arm in one.arms), one, plan)
+        for title, one in comparisons.items()
+    ]
     return render_groups("Tuning", each)
 
 

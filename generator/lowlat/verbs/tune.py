@@ -14,11 +14,12 @@ from lowlat.boot.decision import Decision
 from lowlat.boot.loaders.interface import Loader, refuse_pending
 from lowlat.host import tuned
 from lowlat.host.root import Root
-from lowlat.tune import forecast, schedule, start
+from lowlat.tune import forecast, schedule, start, within
 from lowlat.tune.loop import Loop, boot_id, exclusive_lock, here
 from lowlat.tune.schedule import WORK, decide
-from lowlat.tune.start import TuneOptions
+from lowlat.tune.start import WITHIN, TuneOptions
 from lowlat.tune.state import SCHEMA, LoopState, Outcome, Phase, read
+from lowlat.tune.within import WithinLoop
 from lowlat.verbs import chosen_plan, options
 from lowlat.verbs.options import PlanChoice
 
@@ -58,6 +59,8 @@ def main(args: TuneArguments) -> int:
             return follow(root, args)
     if args.json:
         raise Refused("--json prints where the loop stands", hint="give it with --status")
+    if args.wanted.within:
+        return _within(root, args)
     if args.dry_run:
         proposal, loader, state = _prepare(root, args)
         _show(root, proposal, state)
@@ -82,6 +85,33 @@ def _prepare(root: Root, args: TuneArguments) -> tuple[Proposal, Loader, LoopSta
     decision = Decision(plan.profile, plan.isolated, choice.wanted)
     proposal, loader = apply.prepare(root, chosen.machine, plan, decision)
     return proposal, loader, start.prepare(root, proposal, loader, args.wanted)
+
+
+def _within(root: Root, args: TuneArguments) -> int:
+    """Begin a loop within boots, or go on with it."""
+    state = read(root)
+    if state is not None and state.active and state.within and args == _bare(args):
+        return _resume(root, args)
+    start.check_none(root)
+    if args.accept_pending:
+        raise Refused("--within changes no boot", hint="leave out --accept-pending")
+    machine, found = chosen_plan.make_now(args.plan, root)
+    state = within.prepare(root, machine, found, args.wanted)
+    if args.dry_run:
+        told = [schedule.measured(state), *forecast.lines_within(state)]
+        print(f"would toggle {chosen_plan.summary(found.plan.profile, found.plan.isolated)}")
+        print(f"would measure CPU {state.isolated} for {state.duration}")
+        print("\n".join(line for text in told for line in filled(text)))
+        return 0
+    with exclusive_lock(root):
+        start.check_none(root)
+        return _go(root, within.start(root, found, state))
+
+
+def _bare(args: TuneArguments) -> TuneArguments:
+    """The same call with no option but --within."""
+    alone = TuneOptions(within=WITHIN)
+    return TuneArguments(root=args.root, dry_run=args.dry_run, wanted=alone)
 
 
 def _notes(root: Root, proposal: Proposal) -> Iterator[str]:
@@ -118,7 +148,11 @@ def _resume(root: Root, args: TuneArguments) -> int:
         print(f"the loop {f'gives the tuned boot up: {why}' if why else WORK[phase]}")
         return 0
     with exclusive_lock(root):
-        return _go(root, Loop(root, _active(root)))
+        return _go(root, _loop(root, _active(root)))
+
+
+def _loop(root: Root, state: LoopState) -> Loop:
+    return WithinLoop(root, state) if state.within else Loop(root, state)
 
 
 def _ended(root: Root, args: TuneArguments) -> int:
@@ -129,7 +163,7 @@ def _ended(root: Root, args: TuneArguments) -> int:
         state = read(root)
         if state is None or state.boot_id != boot_id(root) or state.phase in _AT_REST:
             return 0
-        loop = Loop(root, state)
+        loop = _loop(root, state)
         if state.phase is not Phase.CLOSE:
             how = os.environ.get("SERVICE_RESULT", "unknown")[:40]
             loop.end(Outcome.FELL_BACK, f"{schedule.where(state)}, and was ended there ({how})")
@@ -146,7 +180,7 @@ def _abort(root: Root, args: TuneArguments) -> int:
             f"would end the loop that {schedule.where(state)}, and keep its {len(state.legs)} runs"
         )
         return 0
-    loop = Loop(root, state)
+    loop = _loop(root, state)
     if state.phase is not Phase.CLOSE:
         loop.end(Outcome.ABORTED, "--abort")
     loop.go()
@@ -157,6 +191,11 @@ def _abort(root: Root, args: TuneArguments) -> int:
 def _go(root: Root, loop: Loop) -> int:
     """Run the loop as far as this boot allows, then reboot if that is allowed."""
     phase, state = loop.go(), loop.state
+    if phase is Phase.BOOT and state.within:
+        boot = (state.number - 1) // (2 * state.within) + 1
+        say(f"the next are the runs of boot {boot} of {state.boots}: reboot when convenient")
+        say("then 'lowlat-gen tune --within' goes on; 'lowlat-gen tune --status' shows the state")
+        return 0
     if phase is Phase.BOOT:
         say(f"the next boot is boot {len(state.legs) + 1} of {len(state.order)}, {state.due}")
         if state.reboot:
@@ -172,7 +211,8 @@ def _go(root: Root, loop: Loop) -> int:
         else:
             say("this boot stays tuned; the next one is stock")
     if state.outcome is Outcome.FELL_BACK:
-        what = "not promoted" if state.boots is None else "ended before its last boot"
+        what = f"ended before its last {state.unit}"
+        what = "not promoted" if state.boots is None else what
         raise Unmet(f"{what}: {state.why}")
     return 0
 
