@@ -13,6 +13,8 @@ import pytest
 from lowlat.base.errors import Refused, Unmet
 from support.runs import ReportBench, cpu_run, document
 
+TOOLS = Path(__file__).parents[1] / "data" / "tools"
+
 
 @pytest.fixture
 def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ReportBench:
@@ -72,13 +74,74 @@ def test_a_limit_that_is_exceeded_fails_after_the_report(bench: ReportBench) -> 
     # A public limit names its source, and asks for its time.
     with pytest.raises(Unmet, match="at least 1 above rhel-rt-virt, the longest 41.0 us"):
         bench.call(*files, "--limit", "rhel-rt-virt")
-    assert "(rhel-rt-virt: https://docs.redhat.com/" in " ".join(bench.printed.out.split())
+    assert "oslat at most 20 us, for 12 hours on each CPU; https://docs.redhat.com/" in " ".join(
+        bench.printed.out.split()
+    )
     with pytest.raises(Unmet, match="q, gap: 2 above nilrt-nohz, the longest 50.0 us"):
         bench.call(*files, "--limit", "nilrt-nohz")
     times[1]["max_us"] = 40
     short = bench.runs("q", run("q", 900, second_opinions=cyclictest))
-    with pytest.raises(Unmet, match="q, cyclictest: 1.00 of 12 hours observed"):
+    with pytest.raises(Unmet, match="q, cyclictest: 1 of 12 hours observed"):
         bench.call(*short, "--limit", "rhel-rt-virt")
+
+
+#: What container-perf-tools and OpenShift's cnf-tests write before cyclictest's output.
+SCRIPTS = (
+    "running cmd: cyclictest -q -D 12h -p 95 -t 2 -a 6,4 -h 30 -i {} -m\n",
+    "I1125 03:02:28.1 1 main.go:71] running the cyclictest command with arguments [--duration 12h "
+    "--priority 95 --threads 2 --affinity 4,6 --histogram 30 --interval {} --mlockall --quiet]\n"
+    "I1125 15:02:28.3 1 main.go:77] succeeded to run the cyclictest command: ",
+)
+
+
+def histogram(cycles: int, most: int) -> str:
+    """What two threads of cyclictest print, one of whose cycles took the longest time."""
+    rows = ((2, cycles - 1), (most, 1))
+    printed = "".join(f"{us:06d} {count:06d}\t{count:06d}\n" for us, count in rows)
+    ends = f"# Min Latencies: 00002 00002\n# Max Latencies: {most:05d} {most:05d}\n"
+    return f"# Histogram\n{printed}{ends}# Histogram Overflows: 00000 00000\n"
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_cyclictests_text_proves_its_hours_by_the_command_above_it(
+    bench: ReportBench, script: str
+) -> None:
+    file = bench.folder / "cyclictest.log"
+
+    def missed(head: str, cycles: int, most: int = 19, limit: str = "openshift-telco") -> str:
+        file.write_text(head + histogram(cycles, most))
+        try:
+            bench.call(str(file), "--limit", limit)
+        except Unmet as error:
+            return error.message
+        return ""
+
+    assert missed(script.format(1000), 43_199_995) == ""
+    shown = " ".join(bench.printed.out.split())
+    assert "on CPUs 4,6, 43,200 s" in shown and "thread N" not in shown
+    assert "Next: lowlat-gen report before/ --against after/" in shown
+    assert "20.0 us, 12 of 12 h none 19.0 24.0" in shown
+    assert "cyclictest below 20 us, oslat below 20 us, for 12 hours on each CPU" in shown
+    # It was ended early, slept less than is usual, or told nothing.
+    assert "1 of 12 hours" in missed(script.format(1000), 3_600_000)
+    assert "2.4 of 12 hours" in missed(script.format(200), 43_200_000)
+    for limit in ("openshift-telco", "rhel-rt-virt"):
+        assert "an unknown time of 12 hours" in missed("", 43_200_000, limit=limit)
+        assert "put its command" in bench.printed.out
+    # cnf-tests wants less than 20 us, RHEL at most 40.
+    assert "2 above openshift-telco, the longest 20.0 us" in missed(
+        script.format(1000), 43_200_000, 20
+    )
+    assert missed(script.format(1000), 43_200_000, 40, "rhel-rt-virt") == ""
+
+
+def test_a_json_of_cyclictest_that_was_ended_early_does_not_have_the_time_of_its_command(
+    bench: ReportBench,
+) -> None:
+    file = bench.folder / "ended.json"
+    told = json.loads((TOOLS / "cyclictest-2.10-json.json").read_text())
+    file.write_text(json.dumps({**told, "cmdline:": "cyclictest -q -D12h -a0,1 -t2 -h100"}))
+    assert json.loads(bench.call(str(file), "--json")[1])["seconds"] < 10
 
 
 @pytest.mark.parametrize(

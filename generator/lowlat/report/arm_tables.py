@@ -26,7 +26,7 @@ from lowlat.report.tables import (
     with_levels,
     with_rows,
 )
-from lowlat.report.wording import noise, number, source
+from lowlat.report.wording import lasted, noise, number, source
 
 _RATE = "bogo operations a second"
 
@@ -39,7 +39,7 @@ def finding(description: Description) -> tuple[str, str]:
         longest = (description.get("max_ns") or 0.0) / 1e3
         told = [f"noise {noise(ppm)}", f"the longest gap {number(longest)} us", *told]
     told += _of_file(description)
-    time = f"{description.seconds:.4g} s" if description.seconds else "a time not known"
+    time = lasted(description.seconds) if description.seconds else "a time not known"
     noun = cpus_noun(description.cpus)
     where = f"on {noun}, {time}" if description.cpus else f"for {time}"
     if description.runs > 1 and description.tool:

@@ -22,12 +22,20 @@ _SPAN = (1e-9, 1e6, "1ns to 277h")
 @dataclass(frozen=True)
 class Limit:
     """A time in ns for each kind of figure. ``hours`` are those that a public limit asks for, and
-    ``source`` is where it is published."""
+    ``source`` is where it is published. ``below``: the time itself is too long already."""
 
     name: str
     ns: Mapping[str, float]
     hours: float = 0.0
     source: str = ""
+    below: bool = False
+
+    @property
+    def words(self) -> str:
+        """Such as "oslat at most 20 us, for 12 hours on each CPU"."""
+        most = "below" if self.below else "at most"
+        times = (f"{what} {most} {ns / 1e3:g} us" for what, ns in self.ns.items())
+        return f"{', '.join(times)}, for {self.hours:g} hours on each CPU"
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,7 @@ class Observed:
 KINDS = ("gap", "wake-up", "oslat", "cyclictest")
 
 _RHEL = "https://docs.redhat.com/en/documentation/red_hat_enterprise_linux_for_real_time/10/"
+_OPENSHIFT = "https://docs.redhat.com/en/documentation/openshift_container_platform/4.17/"
 _PUBLIC = (
     Limit(
         "rhel-rt-virt",
@@ -65,8 +74,10 @@ _PUBLIC = (
     Limit(
         "openshift-telco",
         {"cyclictest": 20e3, "oslat": 20e3},
-        0.0,
-        "https://docs.okd.io/latest/scalability_and_performance/cnf-low-latency-tuning.html",
+        12.0,
+        f"{_OPENSHIFT}html/scalability_and_performance/"
+        "cnf-performing-platform-verification-latency-tests",
+        below=True,  # cnf-tests wants each maximum < MAXIMUM_LATENCY
     ),
     # Its program reads the clock in a loop for a day: like the detector, not like cyclictest.
     Limit("nilrt-nohz", {"gap": 34e3}, 24.0, "https://github.com/ni/meta-nilrt/pull/741"),
@@ -110,7 +121,8 @@ def _observed(limit: Limit, arm: Arm) -> Iterator[Observed]:
         if not known:
             continue
         hours = sum(time for *_, time in known) / 3600
-        counts = [_above(rows, longest, ns) for rows, longest, _ in known]
+        # Times are whole ns: below 20 us is at most 19,999 ns.
+        counts = [_above(rows, longest, ns - limit.below) for rows, longest, _ in known]
         least = any(rows is None for rows, *_ in known) and any(counts)
         yield Observed(
             arm=arm.name,

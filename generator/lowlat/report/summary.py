@@ -68,9 +68,10 @@ def asked(comparison: Comparison) -> tuple[Table, ...]:
 
 
 def _sources(comparison: Comparison) -> str:
-    """Where the public limits among those of the comparison are published."""
+    """What the public limits among those of the comparison ask for, and where that is published."""
     names = dict.fromkeys(one.limit for one in comparison.limits if one.limit in limits.PRESETS)
-    return "; ".join(f"{name}: {limits.PRESETS[name].source}" for name in names)
+    known = (limits.PRESETS[name] for name in names)
+    return "; ".join(f"{one.name}: {one.words}; {one.source}" for one in known)
 
 
 def _shown(comparison: Comparison, *, brief: bool) -> tuple[Table, ...]:

@@ -57,6 +57,11 @@ def number(value: float) -> str:
     return f"{value:.2g}" if value >= 1e-4 else significant(value, 2)
 
 
+def lasted(seconds: float) -> str:
+    """A time as "2 s", "29.97 s", "43,200 s"."""
+    return f"{seconds:,.0f} s" if seconds >= 1000 else f"{seconds:.4g} s"
+
+
 def noise(ppm: float) -> str:
     """Lost time, in ppm and in percent: "1,200 ppm (0.12 %)"."""
     return f"{number(ppm)} ppm ({significant(ppm / 1e4, 2)} %)"
@@ -129,7 +134,7 @@ def per(endpoint: ComparedFigure, report: Report) -> str:
     """The unit of values(): "/s", "in 30 s", " us"."""
     if endpoint.unit in ("ns", "us"):
         return " us"
-    return f"in {report.seconds[0]:.4g} s" if in_counts(endpoint, report) else "/s"
+    return f"in {lasted(report.seconds[0])}" if in_counts(endpoint, report) else "/s"
 
 
 def _bare(text: str) -> str:

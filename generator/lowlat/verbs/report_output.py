@@ -20,6 +20,7 @@ from lowlat.plan import store
 from lowlat.report import article, as_json, as_markdown
 from lowlat.report.arm import Arm
 from lowlat.report.comparison import Comparison, set_ups
+from lowlat.report.limits import PRESETS
 from lowlat.view.arm import Group
 from lowlat.view.contents import endpoint_data
 from lowlat.view.plot.figure import Data, csv_text
@@ -63,7 +64,9 @@ class ReportArguments:
     limit: tuple[str, ...] = option(
         "TIME",
         "exit with 1 if a gap, a wake-up or the maximum of oslat or cyclictest is longer, such as "
-        "20us; or a public limit by name: rhel-rt-virt, openshift-telco, nilrt-nohz; repeatable",
+        "20us; or a public limit by name: "
+        + "; ".join(f"{one.name} ({one.words})" for one in PRESETS.values())
+        + "; repeatable",
         (),
     )
     require: tuple[str, ...] = option(

@@ -33,6 +33,9 @@ def steps(
 ) -> tuple[NextStep, ...]:
     """The next steps after the report of the quietest arm; ``cause`` is the largest remaining cause
     of noise, None if unknown."""
+    if comparison.described and comparison.described.tool:
+        why = "Files of the same tool after a change show what it changed."
+        return (NextStep(why, "lowlat-gen report before/ --against after/"),)
     if not comparison.reports:
         return _for_single_arm(cause)
     if comparison.reports[0].tool:

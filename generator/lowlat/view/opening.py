@@ -11,7 +11,7 @@ from lowlat.report.description import Description
 from lowlat.report.endpoint import DRAWN, INTERRUPTS, SUBJECTS, pooled
 from lowlat.report.measure import size
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
-from lowlat.report.wording import in_counts, number, per, values
+from lowlat.report.wording import in_counts, lasted, number, per, values
 from lowlat.view.arm import noisiest, quietest
 from lowlat.view.plot import forest_plot
 from lowlat.view.plot.figure import Figure
@@ -116,7 +116,7 @@ def facts(runs: Sequence[Run]) -> Iterator[str]:
     yield _listed(run.host.processor or run.host.arch for run in runs)
     yield _listed(run.kernel_words for run in runs)
     days = sorted({run.started[:10] for run in runs} - {""})
-    seconds = _listed(f"{run.duration_s:.4g} s" for run in runs if run.duration_s)
+    seconds = _listed(lasted(run.duration_s) for run in runs if run.duration_s)
     count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}{' of ' if seconds else ''}{seconds}"
     yield ", ".join(filter(None, (count, " to ".join(dict.fromkeys((*days[:1], *days[-1:]))))))
 

@@ -10,6 +10,14 @@ from typing import Optional
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
+def printed(program: str, text: str) -> str:
+    """The command line that a script or a person wrote beside a program's output, such as "running
+    cmd: cyclictest -q -D 12h" (container-perf-tools) or "running the cyclictest command with
+    arguments [--duration 12h]" (OpenShift's cnf-tests); "" if the text has none, or several."""
+    found = re.findall(rf"\b{program}(?: command with arguments \[| +)(-[^\]\n]*)", text)
+    return f"{program} {found[0].strip()}" if len(set(found)) == 1 else ""
+
+
 def value(command: str, letter: str, name: str) -> Optional[str]:
     """The value of an option in any form that getopt takes: "-i 200", "-mi200", "--interval=200";
     None if the command lacks it."""

@@ -6,9 +6,12 @@ and its JSON, in us or with ``--nsecs``.
 Periods that it misses while delayed are skipped, not counted, so its percentiles leave out exactly
 the worst times (coordinated omission).
 
-No text names its unit, and only the JSON names CPUs. The lines pad the average to 5 places in us
-and to 8 in ns. A histogram is in ns if its least latency is above 1,000: no machine wakes a thread
-within 1 ns, nor takes 1 ms at best.
+No text names its unit, and only the JSON names CPUs and the command. Where the command stands
+beside a text, CPUs and time follow from it: thread N runs on the Nth CPU of the list, in the order
+of numbers (cpu_for_thread_sp()), and with a histogram every thread has the same interval.
+
+The lines pad the average to 5 places in us and to 8 in ns. A histogram is in ns if its least
+latency is above 1,000: no machine wakes a thread within 1 ns, nor takes 1 ms at best.
 
 Sources: src/cyclictest/cyclictest.c, print_stat() and print_hist(), of rt-tests 2.4 to 2.10.
 """
@@ -32,13 +35,46 @@ _NS_FROM = 1000
 #: The width of the average in lines in ns.
 _NS_WIDTH = 8
 
+#: A run whose cycles fill this share of the time that was asked for was not ended early.
+_WHOLE = 0.99
+
 _THREADS = "cyclictest's text names no CPUs: thread N is shown as CPU N"
+_NO_TIME = (
+    "cyclictest's histogram tells no time: put its command (cyclictest -D 12h -i 1000 ...) in a "
+    "line above it, or use --json"
+)
 
 
 def read(text: str) -> Optional[ToolFile]:
-    """Read cyclictest's text; None if it has no result."""
+    """Read cyclictest's text, with the command that stands beside it; None if it has no result."""
     found = _histogram(text) or _lines(text)
-    return replace(found, threads=True, notes=(_THREADS, *found.notes)) if found else None
+    return _on_cpus(_commanded(found, command.printed("cyclictest", text))) if found else None
+
+
+def _commanded(file: ToolFile, line: str) -> ToolFile:
+    """The file of a run that was started with this command line; "" if that is not known."""
+    if not line:
+        unknown = () if file.seconds else (_NO_TIME,)
+        return replace(file, notes=(*file.notes, *unknown))
+    interval = file.interval_us or command.interval_us(line)
+    cycles = max(one.samples for one in file.result.times)
+    ran, asked = file.seconds or cycles * interval / 1e6, command.seconds(line)
+    return replace(
+        file,
+        command=line,
+        options=command.settings("cyclictest", line),
+        seconds=asked if asked and ran >= _WHOLE * asked else ran,
+        interval_us=interval,
+    )
+
+
+def _on_cpus(file: ToolFile) -> ToolFile:
+    """The file with the CPUs that its command names in place of threads."""
+    given = command.value(file.command, "a", "affinity") or ""
+    times = rt_tests.on_cpus(file.result.times, given)
+    if times is None:
+        return replace(file, threads=True, notes=(_THREADS, *file.notes))
+    return replace(file, result=replace(file.result, times=times))
 
 
 def _lines(text: str) -> Optional[ToolFile]:
@@ -128,8 +164,13 @@ def read_json(document: Mapping[str, Any]) -> ToolFile:
         _of_json(int(number), one, unit, limit) for number, one in document["thread"].items()
     )
     result = ToolResult(str(document["rt_test_version:"]), times=times)
-    file = rt_tests.described(document, result, command.seconds(line))
-    return replace(file, interval_us=command.interval_us(line))
+    file = rt_tests.described(document, result)
+    asked = command.seconds(line) or file.seconds
+    return replace(
+        file,
+        seconds=min(asked, file.seconds or asked),  # a run may be ended early
+        interval_us=command.interval_us(line),
+    )
 
 
 def _of_json(number: int, one: Mapping[str, Any], unit: float, limit: float) -> ToolTimes:

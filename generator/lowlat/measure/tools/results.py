@@ -2,14 +2,13 @@
 """The results of other tools, beside their output: ``parsed`` in each tool's part of a run, a
 ToolResult."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Optional
 
 from lowlat.base.typed_json import encode
-from lowlat.measure.tools import files
-from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.model.tool import ToolResult, ToolTimes
+from lowlat.measure.tools import files, rt_tests
+from lowlat.model.tool import ToolResult
 
 #: The kind of work that stress-ng's matrix is in a run, and its name among the stressors. It guards
 #: against a tuning that costs throughput. The loads' own counts cannot: they depend on how much
@@ -46,17 +45,8 @@ def _result(part: Mapping[str, object]) -> Optional[ToolResult]:
     version = found.result.version or str(part.get("version") or "")
     times = found.result.times
     if found.threads:
-        times = _on_cpus(times, str(part.get("cpus") or ""))
+        times = rt_tests.on_cpus(times, str(part.get("cpus") or "")) or times
     return replace(found.result, version=version, times=times)
-
-
-def _on_cpus(times: Iterable[ToolTimes], cpus: str) -> tuple[ToolTimes, ...]:
-    """The times of threads, each of which has one of the CPUs, in their order."""
-    try:
-        by_thread = dict(enumerate(CpuSet.parse_list(cpus)))
-    except CpuSetError:
-        by_thread = {}
-    return tuple(replace(one, cpu=by_thread.get(one.cpu, one.cpu)) for one in times)
 
 
 def _alone(part: Mapping[str, object]) -> Optional[ToolResult]:

@@ -4,13 +4,15 @@
 Source: src/lib/rt-utils.c, rt_write_json() of rt-tests 2.4 to 2.10.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Optional
 
 from lowlat.measure.tools.command import settings
-from lowlat.model.tool import ToolFile, ToolResult
+from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.tool import ToolFile, ToolResult, ToolTimes
 
 #: Versions have two digits after the point: 2.4 is printed as 2.40 (2.10, released later, is not).
 _DATE = "%a, %d %b %Y %H:%M:%S %z"
@@ -26,8 +28,8 @@ def program(document: Mapping[str, Any]) -> str:
     return PurePath((command(document) or " ").split(" ")[0]).name
 
 
-def described(document: Mapping[str, Any], result: ToolResult, seconds: float) -> ToolFile:
-    """The file without its intervals."""
+def described(document: Mapping[str, Any], result: ToolResult, seconds: float = 0) -> ToolFile:
+    """The file without its intervals; without ``seconds`` its time is that from start to end."""
     system = document.get("sysinfo")
     known = system if isinstance(system, dict) else {}
     return ToolFile(
@@ -43,6 +45,18 @@ def described(document: Mapping[str, Any], result: ToolResult, seconds: float) -
     )
 
 
+def on_cpus(times: Sequence[ToolTimes], cpus: str) -> Optional[tuple[ToolTimes, ...]]:
+    """The times of threads as those of CPUs: thread N runs on the Nth of the list. None if there
+    are fewer CPUs than threads."""
+    try:
+        listed = [*CpuSet.parse_list(cpus)]
+    except CpuSetError:
+        return None
+    if len(listed) <= max((one.cpu for one in times), default=0):
+        return None
+    return tuple(replace(one, cpu=listed[one.cpu]) for one in times)
+
+
 def _span(document: Mapping[str, Any]) -> float:
     try:
         begin, end = (
@@ -50,7 +64,7 @@ def _span(document: Mapping[str, Any]) -> float:
         )
     except ValueError:
         return 0.0
-    return (end - begin).total_seconds()
+    return max((end - begin).total_seconds(), 0.0)
 
 
 def _iso(text: str) -> str:
