@@ -360,6 +360,18 @@ def test_a_dropped_list_is_mended_not_only_left_out(host: Path, tmp_path: Path) 
     assert "  - isolcpus=nohz,managed_irq,domain,2-7\n  + isolcpus=managed_irq,domain," in text
 
 
+def test_a_misspelt_word_goes_where_the_line_has_the_right_one(host: Path) -> None:
+    kept = "nohz_full=2-7 irqaffinity=0-1"
+    for line in (
+        f"isolcpus=managed_irq,domain,2-7 rcu_nocbs=2-7 rcu_nocb=2-3 {kept}",
+        f"isolcpus=managed_irq,domain,2-7 rcu_nocb=2-3 rcu_nocbs=2-7 {kept}",
+    ):
+        document = lowlat("lint", "--root", host, line, "--json").json()
+        assert document["mended"] == line.replace("rcu_nocb=2-3 ", "")
+        (bad,) = [word for word in document["words"] if word["verdict"] == "ignored"]
+        assert bad["fix"] == "leave it out: the line has rcu_nocbs=2-7"
+
+
 @pytest.mark.parametrize(
     ("idle", "driver"),
     [("nomwait", "acpi_idle"), ("halt", "none"), ("poll", "none"), ("mwait", "intel_idle")],

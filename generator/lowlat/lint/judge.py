@@ -9,7 +9,7 @@ from typing import Optional
 
 from lowlat.catalogue.names import is_foreign
 from lowlat.catalogue.words import RULES, WordVerdict
-from lowlat.kernel.line import ReadBy, Word
+from lowlat.kernel.line import ReadBy, Word, read_words
 from lowlat.lint.booted import LintedLine
 from lowlat.lint.dropped import not_taken
 from lowlat.lint.harm import harms
@@ -45,13 +45,21 @@ def judge(line: LintedLine, shown: Shown) -> tuple[JudgedWord, ...]:
     harmful, needless = harms(line), spare(line)
     judged = []
     for word in line.words:
-        finding = _judge(word, line, harmful, needless)
+        finding = _beside_others(_judge(word, line, harmful, needless), word, line)
         if word.reader is ReadBy.KERNEL and word.name in shown:
             finding = _seen(finding, *shown[word.name])
         entry = entry_of(word)
         name = entry.name if entry else None
         judged.append(JudgedWord(word.text, *finding, entry=name, put=finding.put))
     return tuple(judged)
+
+
+def _beside_others(finding: Opinion, word: Word, line: LintedLine) -> Opinion:
+    """To leave the word out, if the line has the one that the advice names, whatever its value."""
+    put = read_words(finding.put or "")
+    same = (one for one in line.effect.words if put and one.name == put[0].name)
+    other = next((one for one in same if one.at != word.at and line.taken(one)), None)
+    return finding._replace(fix=f"{DELETE}: the line has {other.text[:40]}") if other else finding
 
 
 def _seen(finding: Opinion, verdict: WordVerdict, evidence: str) -> Opinion:
