@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import shlex
 import tarfile
 from pathlib import Path
 
@@ -89,18 +90,38 @@ def test_each_node_is_judged_on_its_own_machine(host: Path, tmp_path: Path) -> N
     words = {word["word"]: word["verdict"] for word in first["lint"]["words"]}
     assert (words["isolcpu=2-7"], words["rcu_nocbs=2-7"]) == ("ignored", "assumed")
     assert first["source"] == "sysinfo.tgz"
-    pending, asked = first["notes"]
+    pending, asked, judged = first["notes"]
     assert pending == "machine config rendered-1 asks for isolcpus=2-7"
     assert asked.startswith("PerformanceProfile du of 4.18 asks for tsc=reliable ")
     assert "isolcpus=managed_irq,2-7" in asked and "nohz_full" not in asked
+    command = shlex.split(judged.partition(": ")[2])
+    assert command[0] == "lowlat-gen" and "harmful" not in lowlat(*command[1:]).out
+    assert "nohz=on" in lowlat(*command[1:]).out
     # Without a line of its own, the machine config's; without a machine, that of --root.
     assert second["source"] == "the machine config rendered-1"
     assert [word["word"] for word in second["lint"]["words"]] == ["isolcpus=2-7", "nohz=on"]
     assert second["notes"][0] == "machine config rendered-2 is to come"
     assert "judged on that of --root" in second["notes"][-1]
+    assert any("this machine has no CPU 4-7" in note for note in second["notes"])
     text = lowlat("lint", "--root", host, folder).out
     assert "w1 (line of sysinfo.tgz)\n" in text and "w2 (line of the machine config" in text
-    assert max(map(len, text.splitlines())) <= 80
+    assert max(len(row) for row in text.splitlines() if str(tmp_path) not in row) <= 80
+
+
+def test_a_node_of_a_must_gather_is_a_machine_to_plan_for(tmp_path: Path) -> None:
+    folder = gathered(tmp_path)
+    (tmp_path / NODES / "w1").mkdir(parents=True)
+    node = tmp_path / NODES / "w1/sysinfo.tgz"
+    node.write_bytes(snapshot(tmp_path / "machine"))
+    for whole in (folder, folder / "quay-io-sha256-1"):
+        refused = lowlat("cpus", "isolated", "--planned", "--root", whole).refused()
+        assert "is a must-gather" in refused and f"--root {node})" in refused
+    words = ("--format", "performance-profile", "--isolate", "2-7", "--out", tmp_path / "out")
+    assert lowlat("render", "--root", node, *words).status == 0
+    written = (tmp_path / "out/performance-profile.yaml").read_text()
+    assert "isolated: 2-7" in written.replace('"', "")
+    node.write_bytes(gzip.compress(gzip.decompress(node.read_bytes())[:700]))
+    assert "tar file is damaged" in lowlat("plan", "--root", node).refused()
 
 
 def test_the_operators_words_follow_its_release(host: Path, tmp_path: Path) -> None:

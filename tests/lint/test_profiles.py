@@ -60,6 +60,37 @@ def test_a_performance_profile_is_the_operators_line(host: Path, tmp_path: Path)
     assert words(host, tmp_path, switched)["nohz_full=2-7"] == "assumed"
 
 
+def test_what_is_wrong_with_a_profile_is_told_by_its_fields(host: Path, tmp_path: Path) -> None:
+    path = tmp_path / "profile.json"
+    cpu = {"isolated": "2-4", "reserved": "0-2", "offlined": "9"}
+
+    def notes(**spec: object) -> list[str]:
+        path.write_text(json.dumps({"kind": "PerformanceProfile", "spec": {"cpu": cpu, **spec}}))
+        answer = lowlat("lint", "--root", host, path, "--json", "--openshift", "4.18")
+        assert answer.status == 1
+        found: list[str] = answer.json()["notes"]
+        shown = lowlat("lint", "--root", host, path, "--openshift", "4.18").out
+        assert set(" ".join(found).split()) <= set(shown.split())
+        return found
+
+    found = notes(additionalKernelArgs=["nohz=off", "mce=off"])
+    both, left, gone = (note for note in found if note.startswith("spec.cpu: "))
+    assert "CPU 2 is in isolated and in reserved, which OpenShift refuses" in both
+    assert "CPU 5-7 is in no list" in left and "no CPU 9; give --root with a node's capture" in gone
+    hinted = "from workloadHints.realTime: true and additionalKernelArgs: mce=off"
+    assert hinted in found and "from additionalKernelArgs: nohz=off" in found
+    cpu.update(isolated="2-7", reserved="0-1", offlined="")
+    assert not [note for note in notes() if note.startswith("spec.cpu")]
+
+
+def test_a_profile_of_other_machines_is_not_judged_on_this_one(tmp_path: Path) -> None:
+    path = tmp_path / "profile.json"
+    cpu = {"isolated": "4000", "reserved": "0"}
+    path.write_text(json.dumps({"kind": "PerformanceProfile", "spec": {"cpu": cpu}}))
+    refused = lowlat("lint", path).refused()
+    assert "this machine has no CPU 4000 (give --root with a node's capture" in refused
+
+
 def test_one_in_json_needs_no_library(host: Path, tmp_path: Path) -> None:
     cpu = {"isolated": "2-7", "reserved": "0-1"}
     profile = {"kind": "PerformanceProfile", "spec": {"cpu": cpu}}

@@ -72,6 +72,13 @@ def words(version: Version, given: Collection[str]) -> Iterator[str]:
     yield from dict.fromkeys(found)
 
 
+def conditions(version: Version, given: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """By word of a release where these conditions hold, those on which the word depends."""
+    return {
+        word: row.conditions for row in _ROWS if row.holds(version, given) for word in row.words
+    }
+
+
 def settings(version: Version, given: Collection[str]) -> frozenset[str]:
     """The names of the run-time settings of a release where these conditions hold."""
     return frozenset(name for row in _ROWS if row.holds(version, given) for name in row.settings)

@@ -14,6 +14,7 @@ evidence lists those that were looked for in an answer.
 """
 
 import io
+import posixpath
 import re
 import stat
 from bisect import bisect_left
@@ -27,6 +28,7 @@ from typing import Callable, Optional, TypeVar
 from lowlat import __version__
 from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
+from lowlat.host import tar_file
 from lowlat.host.root import ANSWERS, Root
 
 SCHEMA = "lowlat.capture/1"
@@ -36,6 +38,9 @@ ABSENT = "absent"
 
 _UNPRINTABLE = re.compile("[\\\\\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ESCAPE = re.compile(rb"\\x[0-9a-f]{2}")
+
+#: A chain of more links is a ring.
+_LOOPS = 40
 
 _T = TypeVar("_T")
 
@@ -116,6 +121,29 @@ class Archive(Root):
     @cached_property
     def _paths(self) -> list[str]:
         return sorted(self._contents.paths())
+
+
+class Snapshot(Archive):
+    """The /proc and /sys of a machine in a tar file, with its symbolic links."""
+
+    def read_bytes(self, path: str) -> Optional[bytes]:
+        return super().read_bytes(self._real(path))
+
+    def names(self, path: str) -> tuple[str, ...]:
+        return super().names(self._real(path))
+
+    def exists(self, path: str) -> bool:
+        return super().exists(self._real(path))
+
+    def _real(self, path: str) -> str:
+        for _ in range(_LOOPS):
+            parts = path.split("/")
+            heads = ("/".join(parts[:at]) for at in range(2, len(parts) + 1))
+            head = next((head for head in heads if self.link(head) is not None), None)
+            if head is None:
+                break
+            path = posixpath.normpath(f"{head}/../{self.link(head)}{path[len(head) :]}")
+        return path
 
 
 class Recorder(Root):
@@ -212,14 +240,17 @@ def _word(text: str) -> str:
 
 
 def load(path: str) -> Archive:
-    """The archive in a file, plain or compressed with gzip. Raises Refused, naming the line, if it
-    is damaged or no archive."""
+    """The archive in a file, or the tar file of a machine, plain or compressed with gzip. Raises
+    Refused, naming the line, if it is damaged or no archive."""
     with files.reporting_errors(f"--root {path}"):
         data = files.read(path, bounds.ARCHIVE)
     try:
-        return Archive(str(Path(path).absolute()), parse(bounds.unpack(data, bounds.ARCHIVE)))
+        data, name = bounds.unpack(data, bounds.ARCHIVE), str(Path(path).absolute())
+        if tar_file.is_tar(data):
+            return Snapshot(name, Contents(*tar_file.read(data)))
+        return Archive(name, parse(data))
     except ValueError as error:
-        hint = "give what 'lowlat-gen capture' wrote, or a folder"
+        hint = "give what 'lowlat-gen capture' wrote, a node's sysinfo.tgz, or a folder"
         raise Refused(f"--root {path}: not a capture archive, {error}", hint=hint) from error
 
 
@@ -312,15 +343,27 @@ def _plain(line: bytes) -> bytes:
 
 
 def open_root(path: str, *, trusted: bool = False) -> Root:
-    """The root that a user named with ``--root``: a folder, or an archive of ``capture``; programs
-    may run of a folder that is ``trusted``. Raises Refused if it is neither."""
+    """The root that a user named with ``--root``: a folder, an archive of ``capture``, or a tar
+    file of a machine; programs may run of a folder that is ``trusted``. Raises Refused if it is
+    none of these."""
     hint = "give the folder or the archive of a captured machine"
     try:
         mode = Path(path).stat().st_mode
     except (OSError, ValueError) as error:
         raise Refused(f"--root {path}: no such folder or archive", hint=hint) from error
     if stat.S_ISDIR(mode):
+        _refuse_must_gather(Path(path))
         return Root(path, trusted=trusted)
     if not stat.S_ISREG(mode):
         raise Refused(f"--root {path}: neither a folder nor an archive", hint=hint)
     return load(path)
+
+
+def _refuse_must_gather(folder: Path) -> None:
+    """Raises Refused for what 'oc adm must-gather' wrote: it has several machines."""
+    if folder.joinpath("sys").is_dir():
+        return
+    nodes = (node for top in ("", "*/") for node in folder.glob(f"{top}nodes/*/sysinfo.tgz"))
+    if node := next(nodes, None):
+        why = f"--root {folder}: is a must-gather, of several machines"
+        raise Refused(why, hint=f"give a node of it: --root {node}")

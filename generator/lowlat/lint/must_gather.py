@@ -2,11 +2,11 @@
 """The nodes in a folder that ``oc adm must-gather`` wrote (openshift/must-gather, gather_ppc):
 their boot lines, their machines, and what the cluster asks of them."""
 
-import io
-import posixpath
-import tarfile
+import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 from typing import Any, Optional
 
@@ -14,15 +14,26 @@ from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
 from lowlat.catalogue import operator
 from lowlat.catalogue.operator import Version
-from lowlat.host.archive import Archive, Contents
+from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.kernel.line import read_words
-from lowlat.lint.profiles import document, line_of
+from lowlat.lint.profiles import document, spec_of
 from lowlat.model.machine import Machine
 
 _CLUSTER = "cluster-scoped-resources"
 _MCO = "machineconfiguration.openshift.io"
-_LOOPS = 40
+
+
+@dataclass(frozen=True)
+class ClusterProfile:
+    """A PerformanceProfile, and its file."""
+
+    path: Path
+    content: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return str(_at(self.content, "metadata", "name"))
 
 
 @dataclass(frozen=True)
@@ -34,19 +45,24 @@ class ClusterNode:
     line: str
     source: str
     root: Optional[Root]
-    profiles: tuple[Mapping[str, Any], ...]
+    profiles: tuple[ClusterProfile, ...]
     pending: tuple[str, ...]
 
-    def lacks(self, machine: Machine, version: Version) -> Iterator[str]:
-        """Which words of the operator's line this node's line lacks, by profile."""
+    def of_profiles(self, machine: Machine, version: Version) -> Iterator[str]:
+        """By profile: what is wrong with its lists, which words of the operator's line this node's
+        line lacks, and how these are judged."""
         there = {word.normal for word in read_words(self.line)}
-        for profile in self.profiles:
-            words = read_words(line_of(profile, machine, version))
+        release = operator.text(version)
+        for one in self.profiles:
+            spec, name = spec_of(one.content), f"PerformanceProfile {one.name} of {release}"
+            yield from (f"{name}: {concern}" for concern in spec.cpu.concerns(machine))
+            words = read_words(spec.line(machine, version))
             gone = [word.text for word in words if word.normal not in there]
             if gone:
-                name = _at(profile, "metadata", "name")
-                release = operator.text(version)
-                yield f"PerformanceProfile {name} of {release} asks for {' '.join(gone)}"
+                yield f"{name} asks for {' '.join(gone)}"
+                root = ("--root", self.root.path) if self.root else ()
+                command = ("lint", "--openshift", release, *root, str(one.path))
+                yield f"these are judged by: lowlat-gen {shlex.join(command)}"
 
 
 @dataclass(frozen=True)
@@ -61,11 +77,12 @@ def read_must_gather(folder: Path) -> MustGather:
     if not tops:
         hint = "give the folder that 'oc adm must-gather' wrote, or one with a tuned.conf"
         raise Refused(f"{folder}: no {_CLUSTER} in it: not a must-gather", hint=hint)
-    known = {_at(node, "metadata", "name"): node for node in _objects(tops, "core/nodes")}
+    known = {_at(node, "metadata", "name"): node for _, node in _objects(tops, "core/nodes")}
     known.update(
         {p.name: {} for top in tops for p in _folders(top / "nodes") if p.name not in known}
     )
-    profiles = tuple(_objects(tops, "performance.openshift.io/performanceprofiles"))
+    kind = "performance.openshift.io/performanceprofiles"
+    profiles = tuple(starmap(ClusterProfile, _objects(tops, kind)))
     found = [_node(name, node, tops, profiles) for name, node in sorted(known.items())]
     nodes = tuple(node for node in found if node is not None)
     if not nodes:
@@ -76,7 +93,7 @@ def read_must_gather(folder: Path) -> MustGather:
 
 
 def _node(
-    name: str, node: Mapping[str, Any], tops: list[Path], profiles: tuple[Mapping[str, Any], ...]
+    name: str, node: Mapping[str, Any], tops: list[Path], profiles: tuple[ClusterProfile, ...]
 ) -> Optional[ClusterNode]:
     root = _snapshot(tops, name)
     notes = _at(node, "metadata", "annotations") or {}
@@ -92,7 +109,11 @@ def _node(
     pending = [f"machine config {current} asks for {' '.join(gone)}"] if gone else []
     pending += [f"machine config {desired} is to come"] if desired != current else []
     labels = (_at(node, "metadata", "labels") or {}).items()
-    its = (p for p in profiles if (_at(p, "spec", "nodeSelector") or {"": ""}).items() <= labels)
+    its = (
+        one
+        for one in profiles
+        if (_at(one.content, "spec", "nodeSelector") or {"": ""}).items() <= labels
+    )
     return (
         ClusterNode(name, line, source, root, tuple(its), tuple(pending)) if line.strip() else None
     )
@@ -101,21 +122,24 @@ def _node(
 def _arguments(tops: list[Path], config: Optional[str]) -> list[str]:
     """The kernel arguments of a rendered machine config."""
     found = _objects(tops, f"{_MCO}/machineconfigs", f"{config}.yaml") if config else ()
-    return [str(text) for one in found for text in _at(one, "spec", "kernelArguments") or ()]
+    return [str(text) for _, one in found for text in _at(one, "spec", "kernelArguments") or ()]
 
 
 def _version(tops: list[Path]) -> Optional[Version]:
-    for cluster in _objects(tops, "config.openshift.io/clusterversions"):
+    for _, cluster in _objects(tops, "config.openshift.io/clusterversions"):
         text = _at(cluster, "status", "desired", "version")
         if text:
             return operator.read_version(str(text))
     return None
 
 
-def _objects(tops: list[Path], kind: str, name: str = "*.yaml") -> Iterator[Mapping[str, Any]]:
+def _objects(
+    tops: list[Path], kind: str, name: str = "*.yaml"
+) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     for top in tops:
         for path in sorted((top / _CLUSTER / kind).glob(name)):
-            yield document(_read(path, bounds.HOST_FILE).decode("utf-8", "replace"), str(path))
+            text = _read(path, bounds.HOST_FILE).decode("utf-8", "replace")
+            yield path, document(text, str(path))
 
 
 def _at(value: object, *keys: str) -> Any:
@@ -139,55 +163,8 @@ def _read(path: Path, limit: int) -> bytes:
         return files.read(path, limit)
 
 
-class Snapshot(Archive):
-    """The /proc and /sys of a node in its sysinfo.tgz, with its symbolic links."""
-
-    def read_bytes(self, path: str) -> Optional[bytes]:
-        return super().read_bytes(self._real(path))
-
-    def names(self, path: str) -> tuple[str, ...]:
-        return super().names(self._real(path))
-
-    def exists(self, path: str) -> bool:
-        return super().exists(self._real(path))
-
-    def _real(self, path: str) -> str:
-        for _ in range(_LOOPS):
-            parts = path.split("/")
-            heads = ("/".join(parts[:at]) for at in range(2, len(parts) + 1))
-            head = next((head for head in heads if self.link(head) is not None), None)
-            if head is None:
-                break
-            path = posixpath.normpath(f"{head}/../{self.link(head)}{path[len(head) :]}")
-        return path
-
-
-def _snapshot(tops: list[Path], name: str) -> Optional[Snapshot]:
+def _snapshot(tops: list[Path], name: str) -> Optional[Root]:
     path = next((p for top in tops if (p := top / "nodes" / name / "sysinfo.tgz").is_file()), None)
-    if path is None:
-        return None
-    try:
-        data = bounds.unpack(_read(path, bounds.ARCHIVE), bounds.ARCHIVE)
-        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            return Snapshot(str(path), _contents(archive))
-    except (ValueError, tarfile.TarError):
-        return None  # the line stands elsewhere too
-
-
-def _contents(archive: tarfile.TarFile) -> Contents:
-    contents, below = Contents(), dict[str, dict[str, None]]()
-    for number, member in enumerate(archive):
-        path = posixpath.normpath(f"/{member.name}")
-        if number > bounds.ARCHIVE_ENTRIES or path.count("/") > bounds.PATH_DEPTH:
-            raise ValueError("more than any machine has")
-        file = archive.extractfile(member) if member.isfile() else None
-        if member.issym():
-            contents.links[path] = member.linkname
-        elif file is not None:
-            contents.files[path] = file.read()
-        while path != "/":
-            folder, _, last = path.rpartition("/")
-            below.setdefault(folder or "/", {})[last] = None
-            path = folder or "/"
-    contents.folders = {folder: tuple(names) for folder, names in below.items()}
-    return contents
+    with suppress(Refused):  # the line stands elsewhere too
+        return open_root(str(path)) if path else None
+    return None

@@ -36,7 +36,7 @@ def lint_node(node: ClusterNode, version: Version, other: Machine, wanted: Profi
     """Judge a node's line on its own machine, or on another one if the folder lacks it."""
     machine = probe(node.root) if node.root is not None else other
     line = LintedLine.of(node.line, machine, machine.kernel)
-    notes = [*node.pending, *node.lacks(machine, version)]
+    notes = [*node.pending, *node.of_profiles(machine, version)]
     if node.root is None:
         notes.append("its machine is not known (no sysinfo.tgz): judged on that of --root")
     return LintedNode(node, line, lint(line, {}, wanted), tuple(notes))

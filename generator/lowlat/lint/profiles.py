@@ -3,7 +3,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import decode
@@ -11,20 +11,33 @@ from lowlat.catalogue.operator import Version
 from lowlat.catalogue.performance_profile import ProfileSpec
 from lowlat.model.machine import Machine
 
+#: Words that no field decides; a Tuned object of one's own takes them back.
+_ALWAYS = "the operator, whatever the profile says"
+
 
 def is_performance_profile(text: str) -> bool:
     return bool(re.search(r'(?m)^[ \t{]*"?kind"?:[ \t]*"?PerformanceProfile\b', text))
 
 
-def operators_line(text: str, machine: Machine, version: Version) -> str:
-    """The line that the operator of a release makes of a profile on this machine, without the mode
-    of intel_pstate where TuneD chooses it. Raises Refused if the profile is damaged."""
-    return line_of(document(text, "the PerformanceProfile"), machine, version)
+def profile_of(text: str, what: str) -> ProfileSpec:
+    """The profile in a file. Raises Refused if it is damaged."""
+    return spec_of(document(text, what))
 
 
-def line_of(profile: Mapping[str, object], machine: Machine, version: Version) -> str:
-    """The same of a profile that was read."""
-    return decode(ProfileSpec, profile.get("spec"), "spec").line(machine, version)
+def spec_of(profile: Mapping[str, object]) -> ProfileSpec:
+    return decode(ProfileSpec, profile.get("spec"), "spec")
+
+
+def origins(
+    spec: ProfileSpec, words: Iterable[str], machine: Machine, version: Version
+) -> Iterator[str]:
+    """Where these words of the operator's line are from: "from additionalKernelArgs: mce=off"."""
+    fields = spec.fields(machine, version)
+    found: dict[str, list[str]] = {}
+    for word in dict.fromkeys(words):
+        found.setdefault(fields.get(word) or _ALWAYS, []).append(word)
+    for field, several in found.items():
+        yield f"from {field}: {' '.join(several)}"
 
 
 def document(text: str, what: str) -> Mapping[str, object]:

@@ -6,15 +6,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Optional
+from typing import BinaryIO, NamedTuple, Optional
 
 from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
 from lowlat.catalogue.operator import Version
+from lowlat.catalogue.performance_profile import ANOTHER_MACHINE, ProfileSpec
 from lowlat.host.archive import SCHEMA as CAPTURE
 from lowlat.host.root import Root
 from lowlat.lint.line import the_line
-from lowlat.lint.profiles import is_performance_profile, operators_line
+from lowlat.lint.profiles import is_performance_profile, profile_of
 from lowlat.lint.tuned_profile import is_tuned_profile, tuned_line
 from lowlat.model.machine import Machine
 
@@ -23,6 +24,13 @@ _LIKE_A_FILE = re.compile(r"\.?/[^=]*|[^=\s]*\.(?:cfg|conf|json|txt|ya?ml)")
 
 #: Files that hold a line only as the profile of another program.
 _OTHERS = (".json", ".yaml", ".yml")
+
+
+class Given(NamedTuple):
+    """A line, and the PerformanceProfile of which the operator makes it."""
+
+    line: str
+    profile: Optional[ProfileSpec] = None
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class Source:
         alone = path is None or not path.is_dir() or (path / "tuned.conf").is_file()
         return None if alone else path
 
-    def given(self, arguments: Sequence[str]) -> Optional[str]:
+    def given(self, arguments: Sequence[str]) -> Optional[Given]:
         """The line from the arguments; None without arguments. Raises Refused if they name a file
         that cannot be read, or that has no boot line or several."""
         if not arguments:
@@ -49,7 +57,7 @@ class Source:
         if text == "-":
             return self._line(_decoded(sys.stdin.buffer) if sys.stdin else "", None)
         if len(arguments) > 1 or not _is_file(text):
-            return the_line(text) if "GRUB_CMDLINE" in text else text
+            return Given(the_line(text) if "GRUB_CMDLINE" in text else text)
         path = Path(text, "tuned.conf") if Path(text).is_dir() else Path(text)
         with (
             files.reporting_errors(text, "give a file that can be read"),
@@ -58,20 +66,29 @@ class Source:
             content = _decoded(file)
         return self._line(content, path)
 
-    def _line(self, text: str, path: Optional[Path]) -> str:
+    def _line(self, text: str, path: Optional[Path]) -> Given:
         if len(text) > bounds.BOOT_LINE:
             raise Refused(f"{path or '-'}: is too long for a boot line")
         if is_performance_profile(text):
-            return operators_line(text, self.machine, self.version)
+            profile = profile_of(text, "the PerformanceProfile")
+            self._refuse_others(profile, path)
+            return Given(profile.line(self.machine, self.version), profile)
         if is_tuned_profile(text):
-            return tuned_line(text, path, self.root, self.machine)
+            return Given(tuned_line(text, path, self.root, self.machine))
         if "\0" in text or (path and path.suffix in _OTHERS):
             hint = "give a boot line, a PerformanceProfile or a tuned.conf"
             raise Refused(f"{path or '-'}: holds no boot line", hint=hint)
         if text.startswith(CAPTURE):
             hint = "'lowlat-gen lint --root' and the file judges its line"
             raise Refused(f"{path or '-'}: is a captured machine, no boot line", hint=hint)
-        return the_line(text)
+        return Given(the_line(text))
+
+    def _refuse_others(self, profile: ProfileSpec, path: Optional[Path]) -> None:
+        """Raises Refused for a profile of other machines than the one that runs here."""
+        names = self.machine.cpus.online | self.machine.cpus.offline
+        gone = (profile.cpu.cpus("isolated") | profile.cpu.cpus("reserved")) - names
+        if self.root.live and gone:
+            raise Refused(f"{path or '-'}: this machine has no CPU {gone}", hint=ANOTHER_MACHINE)
 
 
 def _is_file(text: str) -> bool:

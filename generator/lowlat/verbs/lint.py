@@ -8,20 +8,23 @@ from typing import Optional
 
 from lowlat.base.arguments import flag, option, positional
 from lowlat.base.errors import Refused
+from lowlat.base.terminal import filled
 from lowlat.catalogue import BY_NAME, operator
 from lowlat.catalogue.entry import Target
 from lowlat.catalogue.operator import Version
+from lowlat.catalogue.performance_profile import ProfileSpec
 from lowlat.catalogue.words import WordVerdict
 from lowlat.host.archive import open_root
 from lowlat.host.kmsg import UNKNOWN_PARAMETERS, read_messages
 from lowlat.host.root import Root
 from lowlat.kernel.line import ReadBy, read_words
-from lowlat.lint import lint
+from lowlat.lint import Lint, lint
 from lowlat.lint.as_text import short, whole
 from lowlat.lint.booted import LintedLine
 from lowlat.lint.judge import Shown
 from lowlat.lint.must_gather import read_must_gather
 from lowlat.lint.nodes import lint_node, nodes_json, nodes_text
+from lowlat.lint.profiles import origins
 from lowlat.lint.source import Source
 from lowlat.model import cmdline
 from lowlat.model.machine import Machine
@@ -77,12 +80,10 @@ def main(args: LintArguments) -> int:
     folder = source.folder(args.line)
     if folder is not None:
         return _nodes(folder, version, source.machine, wanted, args)
-    text = source.given(args.line)
-    running = text is None
+    given = source.given(args.line)
+    running, text = given is None, given.line if given else root.read("/proc/cmdline")
     if text is None:
-        text = root.read("/proc/cmdline")
-        if text is None:
-            raise Refused("/proc/cmdline cannot be read", hint="give a line")
+        raise Refused("/proc/cmdline cannot be read", hint="give a line")
     if not read_words(text):
         raise Refused("the boot line is empty", hint="give one in quotes")
     line = LintedLine.of(text, machine, kernel)
@@ -90,10 +91,28 @@ def main(args: LintArguments) -> int:
     result = lint(line, shown(line, root) if alive else {}, wanted)
     ours = result.against.plan
     undone = tuple(run_time(ours, root)) if alive and ours else ()
-    document = {**result.to_json(), "runtime": [{"name": n, "why": why} for n, why in undone]}
-    told = whole if args.all else short
-    options.show(args.json, lambda: document, told(result, line, undone))
-    return 1 if result.bad else 0
+    document: dict[str, object] = {
+        **result.to_json(),
+        "runtime": [{"name": n, "why": why} for n, why in undone],
+    }
+    concerns, fields = _of_profile(given.profile, result, source) if given else ((), ())
+    if given and given.profile:
+        document["notes"] = [*concerns, *fields]
+    rows = (row for note in (*concerns, *fields) for row in filled(note, "  ", "    "))
+    told = (whole if args.all else short)(result, line, undone)
+    options.show(args.json, lambda: document, (*told, *rows))
+    return 1 if result.bad or concerns else 0
+
+
+def _of_profile(
+    profile: Optional[ProfileSpec], result: Lint, source: Source
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is wrong with a profile's lists, and which of its fields bring the words that go."""
+    if profile is None:
+        return (), ()
+    words = [word.word for word in result.words if word.verdict.bad or word.put is not None]
+    fields = origins(profile, words, source.machine, source.version)
+    return tuple(profile.cpu.concerns(source.machine)), tuple(fields)
 
 
 def _nodes(
