@@ -92,6 +92,9 @@ WORDS = {
     "puppet": "ansible",
     "guest": "libvirt",
     "SR-IOV": "dpdk",
+    "reservedSystemCPUs": "containers",
+    "performance-profile-creator": "openshift",
+    "alerts": "metrics",
 }
 
 #: Words of README.md: its trades, tools and systems.
@@ -99,7 +102,7 @@ IN_README = (
     *("trading", "telecom", "NFV", "DPDK", "AF_XDP", "HPC", "MPI", "OpenMP", "PREEMPT_RT"),
     *("desktop", "games", "benchmarks", "KVM", "oslat", "cyclictest", "rtla", "stress-ng"),
     *("Debian", "Ubuntu", "Fedora", "RHEL", "GRUB", "systemd-boot", "kexec", "TuneD"),
-    *("OpenShift", "Slurm", "undo"),
+    *("OpenShift", "Slurm", "undo", "Prometheus"),
     *("Containers", "Raspberry", "audio", "docker"),
 )
 

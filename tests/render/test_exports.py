@@ -196,6 +196,8 @@ def test_a_profile_balances_where_the_line_does(host: Path) -> None:
     profile, answer = performance_profile(host, "--disable", "isolcpus")
     assert profile["spec"]["cpu"]["balanceIsolated"] is True
     assert "load balancing" not in answer.out
+    told = " ".join(answer.out.split())
+    assert "boot RHEL's kernel, and this plan is for" in told and "kernel is not PREEMPT_RT" in told
 
 
 def test_the_real_time_kernel_comes_with_what_the_operator_adds(tmp_path: Path) -> None:
@@ -205,7 +207,9 @@ def test_the_real_time_kernel_comes_with_what_the_operator_adds(tmp_path: Path) 
     assert profile["spec"]["realTimeKernel"] == {"enabled": True}
     args = profile["spec"]["additionalKernelArgs"]
     assert not [word for word in args if word.startswith("nohz_full")]
-    assert "mce=off, which hides memory errors" in " ".join(answer.out.split())
+    told = " ".join(answer.out.split())
+    assert "mce=off, which hides memory errors" in told
+    assert "boot RHEL's kernel" not in told and "PREEMPT_RT" not in told
 
 
 def test_huge_pages_are_the_operators_to_reserve(host: Path) -> None:

@@ -44,6 +44,7 @@ class PerformanceProfile:
         self.plan = plan
         self.pool = pool
         self.realtime = bool(re.search(r"[.+-]rt", plan.kernel or ""))
+        self.of_rhel = bool(re.search(r"\.el\d", plan.kernel or ""))
         isolcpus = (p.value for p in plan.parameters if p.name == "isolcpus")
         self.balanced = all(re.match(r"managed_irq,[0-9]", value) for value in isolcpus)
         _check(plan, pool)
