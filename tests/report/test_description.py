@@ -68,6 +68,25 @@ def test_several_runs_are_described_together(bench: ReportBench) -> None:
     assert out.startswith("s on CPUs 2-3, 960 s in 8 runs of 8 boots: noise 100.4 ppm")
 
 
+def test_what_no_figure_can_stand_for_is_said_first(bench: ReportBench) -> None:
+    """A forgotten --against pools both arms."""
+    stock, tuned = arm("stock", BEFORE[:2]), arm("tuned", AFTER[:2])
+    fifo = [{**run, "policy": "fifo:1"} for run in arm("stock", BEFORE[:2])]
+    elsewhere = [{**run, "host": {"name": "another"}} for run in stock]
+    relined = [{**run, "cmdline": "quiet nohz=off"} for run in stock]
+    for other, said in (
+        (tuned, "2 labels are pooled (stock, tuned): --against compares them. b0.json and 3 more"),
+        (fifo, "2 scheduling policies are pooled (other, fifo:1): --article has a row for each."),
+        (elsewhere, "the runs are of 2 hosts, another (o1.json) and node (b1.json)"),
+        (relined, "the boots of stock have 2 command lines: 'nohz=off stock' differs."),
+    ):
+        files = [*bench.runs("b", *stock), *bench.runs("o", *other)]
+        assert bench.call(*files)[1].startswith(said)
+    status, out = bench.call(*files, "--json")
+    assert status == 0 and "2 command lines" in json.loads(out)["pooled"]
+    assert json.loads(bench.call(*files[:2], "--json")[1])["pooled"] == ""
+
+
 def test_interrupts_of_other_cpus_are_interrupts_and_what_nobody_traced_has_no_class(
     bench: ReportBench,
 ) -> None:

@@ -125,10 +125,17 @@ class Arm:
 def named(role: str, runs: tuple[Run, ...]) -> str:
     """The common part of the runs' labels, without a number at the end and, if there are several,
     without the policies; else the role."""
-    several = len({run.policy for run in runs}) > 1
-    labels = [run.label.removesuffix(f"-{word(run.policy)}" if several else "") for run in runs]
-    stems = {_NUMBER.sub("", label) or label for label in labels}
-    return stems.pop() if len(stems) == 1 and "" not in stems else role
+    found = stems(runs)
+    return found[0] if len(found) == 1 and found[0] else role
+
+
+def stems(runs: Iterable[Run]) -> list[str]:
+    """The labels of the runs without a number at the end and, if there are several, without the
+    policies; each once."""
+    known = tuple(runs)
+    several = len({run.policy for run in known}) > 1
+    labels = [run.label.removesuffix(f"-{word(run.policy)}" if several else "") for run in known]
+    return list(dict.fromkeys(_NUMBER.sub("", label) or label for label in labels))
 
 
 def _start(run: Run) -> Optional[float]:

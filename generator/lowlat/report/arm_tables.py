@@ -50,6 +50,7 @@ def finding(description: Description) -> tuple[str, str]:
     state += "" if description.valid else ", NOT VALID"
     state = description.forms or state
     what = f"{description.tool}, {description.label}" if description.tool else description.label
+    what = f"{description.pooled}. {what}" if description.pooled else what
     return f"{what} {where}: {', '.join(told)}", state
 
 

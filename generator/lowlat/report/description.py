@@ -9,7 +9,7 @@ from typing import Optional
 from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.endpoint import NOISE
-from lowlat.report import comparable, cross_check, pace, pooling, siblings, throughput
+from lowlat.report import comparable, cross_check, misuse, pace, pooling, siblings, throughput
 from lowlat.report.arm import Arm, ArmGap
 from lowlat.report.endpoint import INTERRUPTS, POOLED_NOISE, pooled_name
 from lowlat.report.measure import Cpu, Key, Pooling
@@ -35,7 +35,8 @@ class Description:
     version, and ``forms`` their forms, "" for lowlat's own runs. ``kernels`` is a text, with HZ;
     ``seconds`` is the time for which each CPU was measured in all runs; ``longest_gaps`` have their
     causes in order, ``throughput`` is the rate of stress-ng's matrix, ``sets`` are CPUs by the
-    plan's names, ``flags`` are the problems of the runs."""
+    plan's names, ``pooled`` tells what the runs differ in, so that no figure stands for all of them
+    ("" if they are alike), ``flags`` are the problems of the runs."""
 
     label: str
     tool: str
@@ -53,6 +54,7 @@ class Description:
     longest_gaps: tuple[ArmGap, ...]
     throughput: Optional[Rate]
     sets: Mapping[str, CpuSet]
+    pooled: str
     flags: tuple[str, ...]
 
     def get(self, name: str, cpu: Cpu = "all") -> Optional[float]:
@@ -126,5 +128,6 @@ def describe(arm: Arm) -> Description:
         longest_gaps=tuple(arm.longest(cpus)),
         throughput=None if first.emulated else throughput.rate(arm),
         sets=arm.sets,
+        pooled=misuse.pooled(arm) or "",
         flags=tuple(dict.fromkeys(notes)),
     )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What no honest comparison of lowlat's own runs can contain: runs of other hosts, boots that one
-machine cannot have made, several lines in one arm, copies."""
+machine cannot have made, several lines in one arm, copies. And what no figure of one arm can stand
+for."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -8,7 +9,7 @@ from typing import Optional
 
 from lowlat.boot import entry_line
 from lowlat.model.run import Run
-from lowlat.report.arm import Arm
+from lowlat.report.arm import Arm, stems
 
 #: No machine ends one boot, starts the next and measures again in less, in seconds.
 _REBOOT_S = 2.0
@@ -19,12 +20,34 @@ _SECOND_S = 1.0
 #: Runs with less noise than so many of the shortest gaps may be alike by chance.
 _GAPS = 100
 
+#: So many labels, policies and hosts are named.
+_TOLD = 3
+
 
 def misused(before: Arm, after: Arm) -> Optional[str]:
     """The first reason, or None. Other tools' files name neither host nor boot."""
     runs = [run for run in (*before.runs, *after.runs) if not run.imported]
     found = chain(_hosts(runs), _lines((before, after)), _times(runs), _copies(runs))
     return next(found, None)
+
+
+def pooled(arm: Arm) -> Optional[str]:
+    """The first reason why no figure can stand for all of these runs, or None."""
+    named = [run for run in arm.runs if run.host.name]
+    policies = [*dict.fromkeys(run.policy for run in arm.runs)]
+    found = chain(
+        _several("labels", stems(arm.runs), "--against compares them"),
+        _several("scheduling policies", policies, "--article has a row for each"),
+        _several_hosts(named),
+        _lines((arm,)),
+    )
+    return next(found, None)
+
+
+def _several(what: str, names: Sequence[str], hint: str) -> Iterator[str]:
+    if len(names) > 1:
+        told = ", ".join([*names[:_TOLD], *(["…"] if names[_TOLD:] else [])])
+        yield f"{len(names)} {what} are pooled ({told}): {hint}"
 
 
 def _hosts(runs: Sequence[Run]) -> Iterator[str]:
@@ -34,9 +57,13 @@ def _hosts(runs: Sequence[Run]) -> Iterator[str]:
             f"{nameless[0]} does not name its host, so that the runs may be of several "
             "(measure again: lowlat-measure now writes the name)"
         )
+    yield from _several_hosts(runs)
+
+
+def _several_hosts(runs: Sequence[Run]) -> Iterator[str]:
     names = {run.host.name: run.path.name for run in runs}
     if len(names) > 1:
-        told = " and ".join(f"{name} ({path})" for name, path in sorted(names.items())[:3])
+        told = " and ".join(f"{name} ({path})" for name, path in sorted(names.items())[:_TOLD])
         yield (
             f"the runs are of {len(names)} hosts, {told}; 'lowlat-gen fleet report' compares many"
         )

@@ -96,13 +96,18 @@ def _runs(paths: Sequence[Path]) -> tuple[Run, ...]:
 
 def _labelled(arms: list[Arm]) -> list[Arm]:
     """The first two arms renamed after their runs' labels, if these distinguish all arms; an arm by
-    itself is else named after its first file."""
-    first = _BEFORE if len(arms) > 1 else arms[0].runs[0].path.name
+    itself is else named after its files."""
+    first = _BEFORE if len(arms) > 1 else _files(arms[0].runs)
     roles = {_BEFORE: first, _AFTER: _AFTER}
     names = [named(roles[arm.name], arm.runs) if arm.name in roles else arm.name for arm in arms]
     if len(set(names)) < len(names):
         return arms
     return [replace(arm, name=name) for arm, name in zip(arms, names)]
+
+
+def _files(runs: Sequence[Run]) -> str:
+    more = f" and {len(runs) - 1} more" if runs[1:] else ""
+    return f"{runs[0].path.name}{more}"
 
 
 def _check_apart(arms: Sequence[Arm]) -> None:
