@@ -7,10 +7,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lowlat.host.redact_runs import without_names
+from lowlat.report.endpoint import LEVELS
 from support.cli import lowlat
 from support.waits import GUARD_S
 
@@ -31,7 +33,27 @@ def test_a_campaign_is_read_and_names_nobody(folder: Path) -> None:
     report = lowlat("report", *first[0], "--against", *first[1], "--json").json()
     assert report["verdict"] in ("reduced", "increased", "no-measurable-change", "descriptive-only")
     made_up = any("made up" in flag for flag in report["flags"])
-    assert made_up == (folder == MADE_UP), "what is made up says so, what was measured does not"
+    told = lowlat("report", *first[0], "--against", *first[1]).out.split("Next:")[0]
+    for said in (made_up, "made-up-" in told, "made-up-" in table.out):
+        assert said == (folder == MADE_UP), "what is made up says so, what was measured does not"
+    for run in every.values():
+        for cpu in run["cpus"]:
+            _agrees(cpu)
+
+
+def _agrees(cpu: dict[str, Any]) -> None:
+    """The figures of a CPU are those of its gaps."""
+    rows, seconds = cpu["histogram"]["counts"], cpu["runtime_ns"] / 1e9
+    middle = sum((lower + upper - 1) / 2 * count for lower, upper, count in rows)
+    assert middle == pytest.approx(cpu["noise_ns"], rel=0.005)
+    assert cpu["noise_ppm"] == pytest.approx(cpu["noise_ns"] / seconds / 1000, rel=1e-3)
+    assert rows[-1][0] <= cpu["max_ns"] <= rows[-1][1]
+    for level, rate in cpu["rates_per_s"].items():
+        longer = sum(count for lower, _, count in rows if lower >= LEVELS[level])
+        assert rate == pytest.approx(longer / seconds, rel=0.02, abs=1e-3)
+    delays = [*cpu["time_weighted_ns"].values()]
+    assert delays == sorted(delays) and delays[-1] <= cpu["max_ns"]
+    assert sum(cause["events"] for cause in cpu["causes"]) == cpu["events"]
 
 
 def test_the_made_up_one_is_as_it_is_produced(tmp_path: Path) -> None:

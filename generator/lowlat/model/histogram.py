@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A histogram as rows of (lower, upper, count), in order: several as one, and its percentiles."""
+"""A histogram as rows of (lower, upper, count), in order: several as one, its percentiles, and the
+delays that its gaps cause."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -53,3 +54,17 @@ def row_at(rows: Iterable[Row], share: float, total: float) -> Optional[Row]:
         if total and left <= 0:
             return row
     return None
+
+
+def delay_at(rows: Iterable[Row], beyond_ns: float, longest: float) -> float:
+    """The delay in ns that what arrives at any moment exceeds for ``beyond_ns`` of the time: it
+    waits for the rest of the gap. ``rows`` are in order."""
+    lost = count = 0.0
+    for lower, upper, gaps in reversed(tuple(rows)):
+        # The time spent waiting longer than d is that of the longer gaps, less d for each of them.
+        middle = (lower + upper - 1) / 2
+        if lost - count * middle >= beyond_ns:
+            break
+        lost += middle * gaps
+        count += gaps
+    return min((lost - beyond_ns) / count, longest) if lost > beyond_ns else 0.0

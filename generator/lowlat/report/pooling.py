@@ -11,7 +11,7 @@ from statistics import fmean, geometric_mean, median, median_high
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.histogram import Row, row_at, summed
+from lowlat.model.histogram import Row, delay_at, row_at, summed
 from lowlat.model.run import CpuRun, Run
 from lowlat.model.tool import MoreThan
 from lowlat.report import cross_check, figures
@@ -168,20 +168,11 @@ def _quantile(measure: Measure, parts: Sequence[Observation]) -> Optional[float]
 
 
 def _delay(measure: Measure, parts: Sequence[Observation]) -> Optional[float]:
-    """The time spent waiting longer than d is that of the longer gaps, less d for each of them."""
     known = _counts(measure, parts)
     if known is None or len(parts) == 1:
         return _alike(parts)
     rows, longest = known
-    target = measure.beyond * 1e9 * sum(part.seconds for part in parts)
-    lost = count = 0.0
-    for lower, upper, gaps in reversed(rows):
-        middle = (lower + upper - 1) / 2
-        if lost - count * middle >= target:
-            break
-        lost += middle * gaps
-        count += gaps
-    return min((lost - target) / count, longest) if lost > target else 0.0
+    return delay_at(rows, measure.beyond * 1e9 * sum(part.seconds for part in parts), longest)
 
 
 def _spread(_: Measure, parts: Sequence[Observation]) -> Optional[float]:
