@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable
@@ -518,6 +519,9 @@ TWENTY = (
 )
 
 
+FINE = "isolcpus=managed_irq,domain,2-7 nohz_full=2-7 rcu_nocbs=2-7 irqaffinity=0-1 skew_tick=1"
+
+
 @pytest.mark.parametrize("columns", ["80", "40"])
 def test_what_matters_fits_a_screen(
     columns: str, host: Path, monkeypatch: pytest.MonkeyPatch
@@ -532,7 +536,23 @@ def test_what_matters_fits_a_screen(
     assert "harmful" in labels[1:3] and labels.count("not judged") == 1
     assert labels.count("missing") == 3
     kept = " ".join(word for word in TWENTY.split() if not word.startswith(("el", "kt", "mce")))
-    assert columns == "40" or len(lowlat("lint", "--root", host, kept).out.splitlines()) <= 10
+    assert columns == "40" or len(lowlat("lint", "--root", host, kept).out.splitlines()) <= 11
+
+
+def test_what_a_word_costs_is_shown(host: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that takes effect as its author wished, at a price that he may not know."""
+    monkeypatch.setenv("COLUMNS", "80")
+    line = f"{FINE} tsc=reliable idle=poll mce=ignore_ce mitigations=off nopti nosoftlockup"
+    answer = lowlat("lint", "--root", host, f"{line} nmi_watchdog=0 transparent_hugepage=never")
+    (row,) = re.findall(r"^  costly +(.*\n(?: {8}.*\n)*)", answer.out, re.M)
+    assert " ".join(row.split()) == (
+        "tsc=reliable (hides faults), idle=poll (power), mce=ignore_ce (hides faults), "
+        "mitigations=off (security), nopti (security)"
+    )
+    assert answer.status == 0 and "leaves out 6 words" in answer.out
+    assert "costly" not in lowlat("lint", "--root", host, FINE).out
+    words = lowlat("lint", "--root", host, "nopti idle=halt", "--json").json()["words"]
+    assert [word["risk"] for word in words] == ["security", "none"]
 
 
 def test_everything_is_shown_on_demand(host: Path) -> None:

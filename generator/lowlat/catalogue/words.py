@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Callable, Optional
 
 from lowlat.base import resources
-from lowlat.catalogue.entry import Target
+from lowlat.catalogue.entry import Risk, Target
 from lowlat.kernel import facts
 from lowlat.kernel.booting import End
 from lowlat.kernel.effect import Effect
@@ -77,13 +77,15 @@ class BootLine:
 @dataclass(frozen=True)
 class WordRule:
     """``words`` is a regular expression for whole words, with "_" for "-" in their names; ``when``
-    tells whether the rule applies to a line. Without ``why``, NEVER or ELSEWHERE has the reason."""
+    tells whether the rule applies to a line. Without ``why``, NEVER or ELSEWHERE has the reason.
+    ``risk`` is the word's price."""
 
     verdict: WordVerdict
     words: str
     why: Optional[str] = None
     fix: Optional[str] = None
     when: Callable[[BootLine], object] = lambda line: True
+    risk: Risk = Risk.NONE
 
 
 def _no_intel_iommu(line: BootLine) -> bool:
@@ -145,7 +147,8 @@ def _rule(keys: Mapping[str, str]) -> WordRule:
     why, fix = (keys[key].replace("\n", " ") if key in keys else None for key in ("why", "fix"))
     fact = _FACT.fullmatch(keys.get("when", ""))
     why = why.format(first=facts.bound(fact[2])) if why and fact else why
-    return WordRule(WordVerdict(keys["verdict"]), keys["words"].replace("\n", ""), why, fix, when)
+    words, risk = keys["words"].replace("\n", ""), Risk(keys.get("risk", "none"))
+    return WordRule(WordVerdict(keys["verdict"]), words, why, fix, when, risk)
 
 
 _TOLD = resources.texts("catalogue/words.ini")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from lowlat.base.terminal import bold, columns, filled, plain, section
+from lowlat.catalogue.entry import Risk
 from lowlat.catalogue.words import WordVerdict
 from lowlat.lint import Against, Lint
 from lowlat.lint.booted import LintedLine
@@ -17,6 +18,9 @@ _ROWS = 4
 #: The width of a row's label, and of a word before its reason.
 _LABEL, _WORD = 14, 40
 
+#: The prices that get a row.
+_GRAVE = (Risk.SECURITY, Risk.HIDES_FAULTS, Risk.STARVATION, Risk.POWER)
+
 #: Run-time settings that are not as lowlat sets them: names and reasons.
 Undone = Sequence[tuple[str, str]]
 
@@ -27,16 +31,14 @@ def short(result: Lint, line: LintedLine, undone: Undone) -> Iterator[str]:
     yield from map(bold, filled(f"{_head(line)} ({count})"))
     rows = [*_findings(result), *_lacks(result)]
     yield from rows
+    yield from _costly(result)
     yield from _difference(result, line)
     if not rows and result.mended is None:
         yield "  nothing to mend"
     others = [word.word for word in result.words if word.verdict is WordVerdict.UNKNOWN]
     if others:
         yield _row("not judged", _words(others))
-    compared = {"adds": result.against.adds, "leaves out": result.against.leaves_out}
-    named = [f"{what} {_words(d.word for d in words)}" for what, words in compared.items() if words]
-    if named:
-        yield _row("lowlat", "; ".join(named))
+    yield from _compared(result.against)
     if undone:
         yield _row(
             "at run time", f"other values than lowlat's: {_words(name for name, _ in undone)}"
@@ -60,6 +62,31 @@ def _findings(result: Lint) -> Iterator[str]:
 
 def _lacks(result: Lint) -> Iterator[str]:
     return (_row("missing", f"{_cut(word)}: {why}") for word, why in result.missing)
+
+
+def _costly(result: Lint) -> Iterator[str]:
+    """The words that take effect at a price which lowlat does not pay unasked."""
+    plan = result.against.plan
+    ours = {parameter.name for parameter in plan.parameters} if plan else set()
+    costly = [
+        f"{_cut(word.word)} ({word.risk.value.replace('-', ' ')})"
+        for word in result.words
+        if word.risk in _GRAVE and not word.verdict.bad and word.entry not in ours
+    ]
+    if costly:
+        yield from filled(", ".join(costly), f"  {'costly'.ljust(_LABEL)}", " " * (_LABEL + 2))
+
+
+def _compared(ours: Against) -> Iterator[str]:
+    """The difference from lowlat's line. Many words that it leaves out are only counted."""
+    out = [each.word for each in ours.leaves_out]
+    adds = f"adds {_words(each.word for each in ours.adds)}" if ours.adds else ""
+    for left in (f"leaves out {_words(out)}", f"leaves out {len(out)} words") if out else ("",):
+        row = _row("lowlat", "; ".join(filter(None, (left, adds))))
+        if not row.endswith(" …"):
+            break
+    if out or adds:
+        yield row
 
 
 def _words(words: Iterable[str]) -> str:

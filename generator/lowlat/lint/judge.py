@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.catalogue.entry import Risk
 from lowlat.catalogue.names import is_foreign
 from lowlat.catalogue.words import RULES, WordVerdict
 from lowlat.kernel.line import ReadBy, Word, read_words
@@ -33,11 +34,18 @@ class JudgedWord:
     verdict: WordVerdict
     why: str
     fix: Optional[str] = None
+    risk: Risk = Risk.NONE
     entry: Optional[str] = None
     put: Optional[str] = None
 
     def to_json(self) -> dict[str, Optional[str]]:
-        return {"word": self.word, "verdict": self.verdict.value, "why": self.why, "fix": self.fix}
+        return {
+            "word": self.word,
+            "verdict": self.verdict.value,
+            "why": self.why,
+            "fix": self.fix,
+            "risk": self.risk.value,
+        }
 
 
 def judge(line: LintedLine, shown: Shown) -> tuple[JudgedWord, ...]:
@@ -72,7 +80,7 @@ def _seen(finding: Opinion, verdict: WordVerdict, evidence: str) -> Opinion:
         return Opinion(verdict, evidence) if finding.verdict is WordVerdict.IGNORED else finding
     if verdict is WordVerdict.ASSUMED and finding.verdict.bad:
         return finding
-    return Opinion(verdict, evidence, finding.fix)
+    return finding._replace(verdict=verdict, why=evidence)
 
 
 def _judge(
@@ -94,7 +102,8 @@ def _judge(
         return Opinion(WordVerdict.REDUNDANT, _why_needless(word, line), DELETE)
     found = rule or by_entry(word, line) or by_name(word, line)
     if also is not None:
-        return Opinion(WordVerdict.EFFECTIVE, f"{found.why}; also by {also.text[:40]}")
+        why = f"{found.why}; also by {also.text[:40]}"
+        return Opinion(WordVerdict.EFFECTIVE, why, risk=found.risk)
     return _with_notes(found, word, line)
 
 
@@ -104,7 +113,7 @@ def _with_notes(found: Opinion, word: Word, line: LintedLine) -> Opinion:
     notes = [note for note in (fate.why, fate.assumed) if note and note not in found.why]
     if not notes or found.verdict not in (WordVerdict.EFFECTIVE, WordVerdict.ASSUMED):
         return found
-    return Opinion(WordVerdict.ASSUMED, "; ".join([found.why, *notes]), found.fix)
+    return found._replace(verdict=WordVerdict.ASSUMED, why="; ".join([found.why, *notes]))
 
 
 def _why_needless(word: Word, line: LintedLine) -> str:
@@ -119,5 +128,5 @@ def _by_rule(word: Word, line: LintedLine) -> Optional[Opinion]:
     for rule in RULES:
         if re.fullmatch(rule.words, word.normal, re.DOTALL) and rule.when(line.boot_line):
             why = rule.why or said_of(word)
-            return Opinion(rule.verdict, why or "does nothing of use here", rule.fix)
+            return Opinion(rule.verdict, why or "does nothing of use here", rule.fix, rule.risk)
     return None

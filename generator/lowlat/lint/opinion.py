@@ -4,6 +4,7 @@
 import re
 from typing import NamedTuple, Optional
 
+from lowlat.catalogue.entry import Risk
 from lowlat.catalogue.words import WordVerdict
 
 DELETE = "leave it out"
@@ -14,11 +15,12 @@ _ONE_WORD = re.compile(r"[\w.-]+(?:=\S*)?")
 
 class Opinion(NamedTuple):
     """``fix`` is one word to write instead, DELETE with or without more, or other advice in words;
-    None if there is none."""
+    None if there is none. ``risk`` is the price of a word that takes effect."""
 
     verdict: WordVerdict
     why: str
     fix: Optional[str] = None
+    risk: Risk = Risk.NONE
 
     @property
     def put(self) -> Optional[str]:

@@ -69,7 +69,8 @@ def by_entry(word: Word, line: LintedLine) -> Optional[Opinion]:
         return _other_value(word, entry, line)
     why = said or "; ".join([_why(entry, line), *_cost(entry), *dict.fromkeys(assumed)])
     effective = not (assumed or said or target.kernel.release is None)
-    return Opinion(WordVerdict.EFFECTIVE if effective else WordVerdict.ASSUMED, why)
+    verdict = WordVerdict.EFFECTIVE if effective else WordVerdict.ASSUMED
+    return Opinion(verdict, why, risk=Risk.NONE if said else entry.risk)
 
 
 def _other_value(word: Word, entry: Tunable, line: LintedLine) -> Opinion:
@@ -182,4 +183,5 @@ def _sysctl(name: str, value: str, line: LintedLine) -> Opinion:
     usual = entry.rows[0].value
     if "{" not in usual and value != usual:
         return Opinion(WordVerdict.ASSUMED, f"lowlat would set {usual}: {entry.why}")
-    return Opinion(WordVerdict.ASSUMED, "; ".join([entry.why, *_cost(entry)]))
+    why = "; ".join([entry.why, *_cost(entry)])
+    return Opinion(WordVerdict.ASSUMED, why, risk=entry.risk)
