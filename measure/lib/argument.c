@@ -56,7 +56,7 @@ int argument_list(const struct argument *given)
 	*ret = list;
 	if (list.count)
 		return 0;
-	return argument_refuse(given, "names no CPU; write a list such as 1-3,8");
+	return argument_refuse(given, "names no CPU; leave it out, or write a list such as 1-3,8");
 }
 
 int argument_time(const struct argument *given)

@@ -34,6 +34,7 @@ WAITING = LoopState(
     plan="0123456789ab",
     kernel="6.12",
     isolated=CpuSet.of([2, 3]),
+    measured=CpuSet.of([2, 3]),
     entry="lowlat-6.12-0123456789",
     default="gnulinux-simple",
     duration="10s",

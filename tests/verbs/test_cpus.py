@@ -91,6 +91,8 @@ def test_all_warnings_are_those_of_the_same_options() -> None:
 
 def test_an_empty_list_has_no_form() -> None:
     asked = ("cpus", "isolated", "--profile", "lowlat-desktop", "--root", MACHINE)
-    assert lowlat(*asked).out == "\n"
+    listed = lowlat(*asked)
+    assert listed.out == "\n"
+    assert "profile lowlat-desktop isolates no CPU, so the list is empty" in listed.err
     answer = lowlat(*asked, "--as", "docker")
     assert (answer.status, answer.out) == (1, "")

@@ -110,7 +110,7 @@ def _stock_boots(root: Root, state: LoopState) -> list[Run]:
                 ours
                 and stock
                 and run.policy == state.policies[0]
-                and state.isolated <= run.measured
+                and state.measured <= run.measured
             ):
                 found.append(run)
     return found

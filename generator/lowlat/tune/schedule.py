@@ -98,7 +98,7 @@ _OUTCOMES = {
 def measured(state: LoopState) -> str:
     """How each boot is measured, as options of measure."""
     times = f"--duration {state.duration} --warmup {state.warmup}"
-    given = {**vars(state.measure), "wakeup": state.wakeup}
+    given = {**vars(state.measure), "load-cpus": state.load_cpus, "wakeup": state.wakeup}
     words = [f"--{name} {value}" for name, value in given.items() if type(value) is str]
     words += {True: ["--causes"], False: ["--no-causes"], None: []}[state.measure.causes]
     return f"each {state.unit}: measure {times} {' '.join(words)}"
@@ -106,7 +106,7 @@ def measured(state: LoopState) -> str:
 
 def lines(state: LoopState) -> Iterator[str]:
     """All facts about the loop, line by line."""
-    yield f"profile {state.profile}, plan {state.plan}, Linux {state.kernel}, CPU {state.isolated}"
+    yield f"profile {state.profile}, plan {state.plan}, Linux {state.kernel}, CPU {state.measured}"
     if state.boots is not None:
         yield f"order, of seed {state.seed}: {' '.join(state.order)}"
     yield measured(state)

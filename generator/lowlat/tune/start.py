@@ -15,6 +15,7 @@ from lowlat.host.root import Root
 from lowlat.measure import runner
 from lowlat.measure.options import MeasureChoice, wakeups
 from lowlat.model.campaign import AT_END, WHEN_CLEAR, Campaign
+from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.plan import profile
 from lowlat.probe import host_name
@@ -95,9 +96,13 @@ def check_boot(root: Root, plan: Plan) -> None:
     if plan.kernel != now.kernel:
         why = f"Linux {now.kernel} runs: two kernels would be compared, not two lines"
         raise Refused(why, hint=f"boot Linux {plan.kernel} first")
-    if not plan.isolated:
-        why = f"profile {plan.profile} isolates no CPU: there is none to measure"
-        raise Refused(why, hint="choose another with --profile")
+    if not measured(plan):
+        raise Refused(f"CPU {plan.cpus.online} is the only one: none is left to measure beside it")
+
+
+def measured(plan: Plan) -> CpuSet:
+    """The CPUs to measure: the isolated ones; if none is, all but the lowest, as measure does."""
+    return plan.isolated or plan.cpus.online - CpuSet.of([plan.cpus.online.first])
 
 
 def prepare(root: Root, proposal: Proposal, loader: Loader, options: TuneOptions) -> LoopState:
@@ -142,6 +147,7 @@ def _first(root: Root, plan: Plan, default: str, options: TuneOptions) -> LoopSt
         plan=plan.id,
         kernel=str(plan.kernel),
         isolated=plan.isolated,
+        measured=measured(plan),
         entry="",
         default=default,
         seed=seed,

@@ -69,17 +69,18 @@ class LoopState:
     """The JSON form is lowlat.tune/1, with these keys.
 
     ``started`` is UTC and names the runs; ``default`` is the id of the default entry before the
-    loop; ``boots`` the requested number of each kind, null for one trial; ``order`` the boots from
-    first to last, shuffled with ``seed``; ``legs`` the measured ones; ``boot_id`` the boot in which
-    ``phase`` began; ``reboot`` whether the loop may reboot. ``measure`` stands for its own keys:
-    ``policy``, the detectors' scheduling policies, comma-separated, of which the first decides, and
-    ``load`` to ``causes``, like ``wakeup`` options of measure, null for its defaults.
-    ``throughput_margin`` is the tolerated loss of throughput in percent; ``kexec`` whether boots
-    bypass the boot loader. ``campaign`` is the digest of the campaign that was written down first;
-    ``until_clear`` whether it ends with the first pair after which its test is clear. With
-    ``discard`` a boot that is not measured comes first wherever the kind of boot changes;
-    ``discarded`` whether it did for the due boot. With ``within`` the order is one of runs: so many
-    pairs in each of ``boots`` boots, ``lost`` of them ended with their boot before they were made.
+    loop; ``measured`` the CPUs that every boot measures; ``boots`` the requested number of each
+    kind, null for one trial; ``order`` the boots from first to last, shuffled with ``seed``;
+    ``legs`` the measured ones; ``boot_id`` the boot in which ``phase`` began; ``reboot`` whether
+    the loop may reboot. ``measure`` stands for its own keys: ``policy``, the detectors' scheduling
+    policies, comma-separated, of which the first decides, and ``load`` to ``causes``, like
+    ``wakeup`` options of measure, null for its defaults. ``throughput_margin`` is the tolerated
+    loss of throughput in percent; ``kexec`` whether boots bypass the boot loader. ``campaign`` is
+    the digest of the campaign that was written down first; ``until_clear`` whether it ends with the
+    first pair after which its test is clear. With ``discard`` a boot that is not measured comes
+    first wherever the kind of boot changes; ``discarded`` whether it did for the due boot. With
+    ``within`` the order is one of runs: so many pairs in each of ``boots`` boots, ``lost`` of them
+    ended with their boot before they were made.
     """
 
     started: str
@@ -87,6 +88,7 @@ class LoopState:
     plan: str
     kernel: str
     isolated: CpuSet
+    measured: CpuSet
     entry: str
     default: str
     duration: str
@@ -115,6 +117,12 @@ class LoopState:
     @property
     def policies(self) -> tuple[str, ...]:
         return parse_policies(self.measure.policy or "other")
+
+    @property
+    def load_cpus(self) -> Optional[str]:
+        """Where the load runs, as the option of measure: on all CPUs if none is isolated, as the
+        work does."""
+        return "all" if self.measure.load and not self.isolated else None
 
     @property
     def due(self) -> str:

@@ -47,7 +47,8 @@ def options(state: LoopState) -> MeasureOptions:
     """The options of measure, the same in every boot, so that runs are comparable."""
     return MeasureOptions(
         label=STOCK,
-        cpus=str(state.isolated),
+        cpus=str(state.measured),
+        load_cpus=state.load_cpus,
         duration=state.duration,
         warmup=state.warmup,
         wakeup=state.wakeup,

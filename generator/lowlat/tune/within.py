@@ -48,12 +48,14 @@ def prepare(root: Root, machine: Machine, found: NowPlan, wanted: TuneOptions) -
 
 def _first(root: Root, machine: Machine, found: NowPlan, wanted: TuneOptions) -> LoopState:
     plan, seed, boots = found.plan, secrets.randbits(32), wanted.boots or 1
+    cpus = _measured(plan.isolated, machine)
     return LoopState(
         started=f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}",
         profile=plan.profile,
         plan=plan.id,
         kernel=str(plan.kernel),
-        isolated=_measured(plan.isolated, machine),
+        isolated=cpus,
+        measured=cpus,
         entry="",
         default="",
         duration=wanted.duration,

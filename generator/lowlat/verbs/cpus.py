@@ -52,6 +52,11 @@ def main(args: CpusArguments) -> int:
         raise Unmet(f"no CPU is {args.which}", hint="choose another profile")
     if args.form == "list":
         say(str(cpus))
+        if not cpus:
+            chosen_plan.note(
+                f"profile {plan.profile} isolates no CPU, so the list is empty: without --cpus "
+                "'measure' takes all CPUs but the lowest"
+            )
     else:
         chosen = _placed(cpus, plan, root)
         for row in cpu_forms.rows(args.form, chosen):

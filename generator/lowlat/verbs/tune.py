@@ -124,7 +124,7 @@ def _notes(root: Root, proposal: Proposal) -> Iterator[str]:
 def _show(root: Root, proposal: Proposal, state: LoopState) -> None:
     for note in _notes(root, proposal):
         print(note)
-    print(f"would measure CPU {state.isolated} for {state.duration}, {_boots(state)}")
+    print(f"would measure CPU {state.measured} for {state.duration}, {_boots(state)}")
     print(schedule.measured(state))
     print("\n".join(line for text in forecast.lines(root, state) for line in filled(text)))
     for plan in proposal.plans:

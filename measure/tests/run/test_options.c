@@ -106,7 +106,7 @@ static void test_refused(void)
 	int err;
 
 	check_refused("--cpus", "1,,2", "not a CPU list");
-	check_refused("--cpus", "", "names no CPU");
+	check_refused("--cpus", "", "names no CPU; leave it out");
 	check_refused("--cpus", "9999", "above 8191");
 	check_refused("--cpus", NULL, "value is missing");
 	check_refused("--duration", "0s", "1ms to 24h");
