@@ -254,6 +254,22 @@ def test_cpus_without_memory_come_last_and_one_node_is_filled_first() -> None:
     assert any({*first} <= node.cpus.ids for node in machine(name).nodes)
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("raptor-14600k", "keep 1 of 6 fast cores; '--isolate-cores 1' leaves them 5."),
+        ("n305", "keep 2 of 8 cores; '--isolate-cores 1' leaves them 7."),
+    ],
+)
+def test_a_plan_says_how_few_fast_cores_are_left_to_others(name: str, words: str) -> None:
+    def told(*options: object) -> str:
+        lines = lowlat("plan", "--root", CAPTURES[name], *options).out.splitlines()
+        return "".join(line for line in lines if "Other programs" in line)
+
+    assert told().strip() == f"Other programs {words}"
+    assert told("--isolate-cores", 3) == ""
+
+
 def test_the_best_cores_are_isolated_as_many_as_asked() -> None:
     def plan(name: str, *options: object) -> str:
         answer = lowlat("plan", "--root", CAPTURES[name], "--json", *options).json()

@@ -28,6 +28,22 @@ def serving_types(machine: Machine) -> tuple[CoreType, ...]:
     return (*others[1:][-1:], *bare)
 
 
+def left_to_others(machine: Machine, isolated: CpuSet) -> str:
+    """How many cores of the faster types other programs keep, and how to leave them more; "" if
+    they keep at least half of them."""
+    serving = serving_types(machine)
+    slow = {cpu for kind in serving for cpu in kind.cpus.ids}
+    fast = [core.cpus for core in machine.cores if not core.cpus.ids <= slow]
+    kept = sum(not cpus & isolated for cpus in fast)
+    if 2 * kept >= len(fast) or kept + 1 >= len(fast):
+        return ""
+    kind = "fast cores" if serving else "cores"
+    return (
+        f"Other programs keep {kept} of {len(fast)} {kind}; '--isolate-cores 1' leaves them "
+        f"{len(fast) - 1}."
+    )
+
+
 def preferred(machine: Machine, isolated: CpuSet, near: Optional[Near] = None) -> tuple[int, ...]:
     """The isolated CPUs in the order in which threads get them: one CPU of each core first; among
     these the most capable, then those with memory on their node, then those that share the fewest

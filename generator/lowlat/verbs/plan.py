@@ -15,7 +15,10 @@ from lowlat.draw.text import WIDE, shorten
 from lowlat.host.archive import Archive, open_root
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan, PlannedSetting, RoleReason
+from lowlat.plan import worth
+from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.now import NowPlan
 from lowlat.runtime.kthreads import display_name
 from lowlat.verbs import chosen_plan, options
@@ -70,7 +73,7 @@ def main(args: PlanArguments) -> int:
         lines = describe_briefly(plan)
     else:
         drawing = options.drawing(machine, plan.isolated, "  ")
-        lines = describe(plan, drawing, reasons=args.all)
+        lines = describe(plan, drawing, _left(args, machine, plan), reasons=args.all)
     told = chain(_opening(title, chosen), lines, _next(args.plan, root))
     options.show(args.json, plan.to_json, told)
     return 0
@@ -87,23 +90,30 @@ def _now(args: PlanArguments, root: Root) -> int:
         options.show(args.json, changes.to_json, chain([bold(f"Plan {plan.id}: {title}")], told))
         return 0
     drawing = [] if args.brief else options.drawing(machine, plan.isolated, "  ")
-    lines = describe_now(found, drawing, reasons=args.all)
+    lines = describe_now(found, drawing, _left(args, machine, plan), reasons=args.all)
     end = (_NEXT_NOW, f"  {options.command('apply --now', args.plan)}")
     options.show(args.json, found.to_json, chain([bold(f"Plan {plan.id}: {title}")], lines, end))
     return 0
 
 
+def _left(args: PlanArguments, machine: Machine, plan: Plan) -> str:
+    """What is left to others, unless the user chose the CPUs."""
+    chosen = args.plan.wanted.request != CpuRequest()
+    return "" if chosen else worth.left_to_others(machine, plan.isolated)
+
+
 def describe_now(
-    found: NowPlan, drawing: Iterable[str] = (), *, reasons: bool = False
+    found: NowPlan, drawing: Iterable[str] = (), left: str = "", *, reasons: bool = False
 ) -> Iterator[str]:
-    """The plan in words: warnings, CPUs, the settings, and what only a boot gives; with ``reasons``
-    those of each setting."""
+    """The plan in words: warnings, CPUs, what is ``left`` to others, the settings, and what only a
+    boot gives; with ``reasons`` those of each setting."""
     plan = found.plan
     yield from _warnings(plan)
     yield ""
     yield from drawing
     for reason in plan.cpus.reasons:
         yield from item(_cpus(reason), f"{reason.role}: {reason.why}")
+    yield from filled(left, "  ")
     shown = _run_time(plan.runtime)
     rows = _items(shown) if reasons else (f"  {label}" for label, _ in shown)
     yield from section("Set in the running kernel", rows)
@@ -136,15 +146,18 @@ def describe_briefly(plan: Plan) -> Iterator[str]:
     yield from _more(plan, len(plan.warnings) - _MOST_WARNINGS)
 
 
-def describe(plan: Plan, drawing: Iterable[str] = (), *, reasons: bool) -> Iterator[str]:
-    """The plan in words: warnings, CPUs and the line; with ``reasons`` those of each setting, what
-    is left out, and what can be enabled."""
+def describe(
+    plan: Plan, drawing: Iterable[str] = (), left: str = "", *, reasons: bool
+) -> Iterator[str]:
+    """The plan in words: warnings, CPUs, what is ``left`` to others, and the line; with ``reasons``
+    those of each setting, what is left out, and what can be enabled."""
     yield from _warnings(plan)
     yield ""
     yield from drawing
     yield ""
     for reason in plan.cpus.reasons:
         yield from item(_cpus(reason), f"{reason.role}: {reason.why}")
+    yield from filled(left, "  ")
     if reasons:
         yield from _with_reasons(plan)
     else:
