@@ -120,6 +120,32 @@ def test_a_desktop_that_records(tmp_path: Path) -> None:
     assert "rtprio" in lowlat("explain", "lowlat-audio").out
 
 
+@pytest.mark.parametrize(
+    ("release", "package"),
+    [
+        ("6.12.107+deb13-amd64", "the package linux-image-rt-amd64"),
+        ("6.1.0-9-cloud-arm64", "the package linux-image-rt-arm64"),
+        ("6.12.47+rpt-rpi-2712", "the package linux-image-rpi-v8-rt"),
+        ("5.14.0-570.el9.x86_64", "the package kernel-rt"),
+        ("6.14.0-29-generic", "your distribution's, if it has one"),
+    ],
+)
+def test_a_profile_for_preempt_rt_warns_of_another_kernel(
+    release: str, package: str, tmp_path: Path
+) -> None:
+    root = write_tree(tmp_path, machine(release=release))
+
+    def told(name: str) -> list[str]:
+        plan = lowlat("plan", "--root", root, "--profile", name, "--json").json()
+        return [warning for warning in plan["warnings"] if "PREEMPT_RT" in warning]
+
+    (warning,) = told("lowlat-rt")
+    assert f"for which lowlat-rt is made: install {package}, or" in warning
+    assert told("lowlat-audio") == []
+    write_tree(tmp_path, machine(release=release, config=f"{CONFIG}CONFIG_PREEMPT_RT=y\n"))
+    assert told("lowlat-rt") == []
+
+
 @pytest.mark.parametrize("groups", ["cpuset cpu memory", None])
 def test_a_machine_that_compares_programs(groups: str | None, tmp_path: Path) -> None:
     files = machine(config=f"{CONFIG}CONFIG_CPUSETS=y\n")

@@ -17,7 +17,7 @@ from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import LOWLATENCY_KERNEL, Kernel, Machine
 from lowlat.model.plan import Offer, Plan, PlannedLine, PlannedParameter, PlannedSetting, Skipped
-from lowlat.plan import line_fit, read_back
+from lowlat.plan import line_fit, read_back, realtime
 from lowlat.plan.boot_machine import boot_machine
 from lowlat.plan.cpu_request import NONE, CpuRequest, merge
 from lowlat.plan.interrupt_movers import InterruptMovers
@@ -96,6 +96,7 @@ def make_plan(
         skipped=tuple(made.skipped),
         warnings=(
             *relied,
+            *(realtime.warning(kernel, profile.name) if profile.realtime else ()),
             *warnings,
             *remote_memory(machine, cpus.isolated, device),
             *_warnings(machine, made.parameters, made.target),
@@ -288,7 +289,8 @@ def _warnings(
     elif target.isolated and "nohz_full" not in names and target.has("busy CPUs pull timers"):
         yield (
             "without nohz_full an isolated CPU that is busy runs the timers of idle CPUs on this "
-            "kernel (6.9 to 6.18): '--enable nohz_full' keeps them away"
+            "kernel (6.9 to 6.18): for work that spins '--enable nohz_full' keeps them away; work "
+            "that sleeps between its cycles, such as a control loop, is better without nohz_full"
         )
     if "nohz_full" in names and machine.is_x86 and machine.clock.current in ("hpet", "acpi_pm"):
         yield (

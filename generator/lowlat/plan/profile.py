@@ -31,7 +31,8 @@ class Profile:
     """``settings`` maps catalogue names to "on", "off" or a value; ``request`` is the profile's
     choice of CPUs. ``audience`` is for whom it is made ("for" in the file), ``costs`` its
     drawbacks, and ``needs`` what the user must do; each plan warns of these needs. ``judged_by``
-    is the endpoint of the verdict on it."""
+    is the endpoint of the verdict on it. ``realtime``: it is made for a PREEMPT_RT kernel, and
+    plans for another one warn of that."""
 
     name: str
     summary: str
@@ -41,6 +42,7 @@ class Profile:
     costs: str = ""
     needs: str = ""
     judged_by: str = NOISE
+    realtime: bool = False
 
     @property
     def isolates(self) -> bool:
@@ -97,11 +99,13 @@ def _build(
     if unknown:
         raise Refused(f"profile {name}: there is no section [{sorted(unknown)[0]}]")
     main = _section(parser, "main")
-    if set(main) - {"parent", "summary", "for", "costs", "needs", "judged_by"}:
-        known = "parent, summary, for, costs, needs and judged_by"
+    if set(main) - {"parent", "summary", "for", "costs", "needs", "judged_by", "realtime"}:
+        known = "parent, summary, for, costs, needs, judged_by and realtime"
         raise Refused(f"profile {name}: [main] has only {known}")
     if main.get("judged_by", NOISE) not in (NOISE, WAKEUP):
         raise Refused(f"profile {name}: judged_by is {NOISE} or {WAKEUP}")
+    if main.get("realtime", "no") not in ("yes", "no"):
+        raise Refused(f"profile {name}: realtime is yes or no, not {main['realtime'][:40]}")
     for key, text in main.items():
         encode.line(text, f"profile {name}: {key}")
     parent = _load(main["parent"], root, children) if "parent" in main else Profile(name, "", {})
@@ -114,6 +118,7 @@ def _build(
         costs=main.get("costs", parent.costs),
         needs=main.get("needs", parent.needs),
         judged_by=main.get("judged_by", parent.judged_by),
+        realtime=main["realtime"] == "yes" if "realtime" in main else parent.realtime,
     )
 
 
