@@ -115,7 +115,7 @@ function _shtab_lowlat_gen_using
 end
 
 set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
-set -g _shtab_lowlat_gen_opts_with_value --after --against --arm --as --boot --boots --campaign --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --mark-fd --memory --metrics --on-gap --openshift --out --ovs-dpdk --plan --policy --profile --require --resume --root --runs --runtime --second-opinion --seed --set --shared --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --within --work
+set -g _shtab_lowlat_gen_opts_with_value --after --against --arm --as --boot --boots --campaign --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --housekeeping-per --html --interval --isolate --isolate-cores --jobs --kernel --label --level --limit --lines --load --load-cpus --mark-fd --memory --metrics --on-gap --openshift --out --ovs-dpdk --plan --policy --profile --require --resume --root --rounds --runs --runtime --second-opinion --seed --set --shared --stop-on --svg --threshold --throughput --throughput-margin --tuned-profile --verify --wakeup --warmup --within --work
 
 complete -c lowlat-gen -e
 complete -c lowlat-gen -f
@@ -312,7 +312,9 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -s h -l help -d 'show 
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l all -d 'plan: draw each class, with its line and what it differs in'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l json -d 'print the stable JSON form'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l as -xka "slurm" -d 'plan: print a line for slurm.conf for each class; nodes have their captures'"'"' names'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l out -xka "(_lowlat_dir)" -d 'plan: write each class'"'"'s plan there, as ID.json'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l out -xka "(_lowlat_file)" -d 'plan: write each class'"'"'s plan into this folder, as ID.json; campaign: its file'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l rounds -x -d 'campaign: rounds, a stock and a tuned boot on every host (8)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l seed -x -d 'campaign: what the order is drawn from (by chance)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l profile -xka "(_lowlat_profile)" -d 'profile to plan with; without options of a plan: the applied one, else lowlat'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l isolate -x -d 'isolate exactly these CPUs; with names: feed=2-3,engine=4-7'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l housekeeping -x -d 'keep exactly these CPUs for the system'
@@ -328,8 +330,8 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l kernel -xka "(_lowl
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l against -xka "(_lowlat_file)" -d 'report: runs of all hosts after the change'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l csv -xka "(_lowlat_file)" -d 'report: write a row for each host'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l html -xka "(_lowlat_file)" -d 'report: write a page with drawings, in one file'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet; and test $_shtab_lowlat_gen_npos -eq 0' -ka "plan report" -d 'group machines with their plans, or compare runs'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet; and test $_shtab_lowlat_gen_npos -ge 1' -ka "(_lowlat_file)" -d 'plan: captured machines (folders, archives, folders of either, or patterns); report: runs of all hosts before the change'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet; and test $_shtab_lowlat_gen_npos -eq 0' -ka "plan campaign report" -d 'group machines with their plans, write a campaign over hosts down, or compare runs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet; and test $_shtab_lowlat_gen_npos -ge 1' -ka "(_lowlat_file)" -d 'plan: captured machines (folders, archives, folders of either, or patterns); campaign: a file of each host, what '"'"'apply --dry-run --json'"'"' prints there; report: runs of all hosts before the change'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a apply -d 'add tuned boot entries, or isolate until the next boot (--now)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l root -xka "(_lowlat_file)" -d 'act on the system whose tree lies at PATH; runs its programs, so trust it'

@@ -16,6 +16,7 @@ from lowlat.boot.loaders.interface import BootMenu, Loader
 from lowlat.boot.programs import Unchecked
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
+from lowlat.probe import host_name
 from lowlat.verbs import apply_now, chosen_plan, options
 from lowlat.verbs.options import PlanChoice
 
@@ -62,7 +63,8 @@ def main(args: ApplyArguments) -> int:
         said += list(_shown(proposal, loader, root, boot))
     else:
         said += list(_applied(proposal, loader, root, args.accept_pending, boot))
-    options.show_change(args.json, changed, said, before, after if changed else before)
+    after = after if changed else before
+    options.show_change(args.json, changed, said, before, after, host_name(root))
     return 0
 
 

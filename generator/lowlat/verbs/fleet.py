@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``fleet``: classes of machines with a plan for each; one report on runs of many hosts."""
+"""``fleet``: classes of machines with a plan for each; a campaign over hosts, and one report on
+their runs."""
 
+import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
 from typing import Callable, Optional
@@ -18,10 +20,13 @@ from lowlat.model.plan import Plan
 from lowlat.render import cpu_forms, files
 from lowlat.render.cpu_forms import ChosenCpus
 from lowlat.render.hooks import RenderedFile
-from lowlat.verbs import chosen_plan, fleet_report, options
+from lowlat.verbs import chosen_plan, fleet_campaign, fleet_report, options
 from lowlat.verbs.options import PlanChoice
 
 SCHEMA = "lowlat.fleet-plan/1"
+
+#: The rounds of a campaign: two more than the least for a claim.
+ROUNDS = 8
 
 #: The number of machines named in each class.
 _NAMED = 4
@@ -38,12 +43,15 @@ _SHOWN = 40
 @dataclass(frozen=True)
 class FleetArguments:
     action: str = positional(
-        None, "group machines with their plans, or compare runs", choices=("plan", "report")
+        None,
+        "group machines with their plans, write a campaign over hosts down, or compare runs",
+        choices=("plan", "campaign", "report"),
     )
     given: tuple[str, ...] = positional(
         "CAPTURE|RUN",
-        "plan: captured machines (folders, archives, folders of either, or patterns); report: runs "
-        "of all hosts before the change",
+        "plan: captured machines (folders, archives, folders of either, or patterns); campaign: a "
+        "file of each host, what 'apply --dry-run --json' prints there; report: runs of all hosts "
+        "before the change",
         (),
         nargs="+",
         action="store",
@@ -57,7 +65,13 @@ class FleetArguments:
         named="--as",
         dest="form",
     )
-    out: Optional[str] = option("DIR", "plan: write each class's plan there, as ID.json")
+    out: Optional[str] = option(
+        "PATH", "plan: write each class's plan into this folder, as ID.json; campaign: its file"
+    )
+    rounds: Optional[int] = option(
+        "N", f"campaign: rounds, a stock and a tuned boot on every host ({ROUNDS})"
+    )
+    seed: Optional[int] = option("N", "campaign: what the order is drawn from (by chance)")
     fresh: PlanChoice = PlanChoice()
     against: tuple[Path, ...] = option(
         "AFTER", "report: runs of all hosts after the change", (), nargs="+", action="extend"
@@ -67,6 +81,10 @@ class FleetArguments:
 
 
 def main(args: FleetArguments) -> int:
+    if args.action != "campaign" and (args.rounds or args.seed):
+        raise Refused(f"fleet {args.action}: --rounds and --seed are for 'fleet campaign'")
+    if args.action == "campaign":
+        return _campaign(args)
     if args.action == "report":
         options.refuse_plan_options(args.fresh, "fleet report")
         if args.out or args.all or args.form or not args.against:
@@ -80,6 +98,14 @@ def main(args: FleetArguments) -> int:
     if (args.form is not None) + args.json + args.all > 1:
         raise Refused("--all, --as and --json: each is something else", hint="give one of them")
     return _plan(args)
+
+
+def _campaign(args: FleetArguments) -> int:
+    if args.all or args.form or args.against or args.csv or args.html or not args.out:
+        raise Refused("fleet campaign: give --out FILE, and no option of plan or report")
+    options.refuse_plan_options(replace(args.fresh, profile=None), "fleet campaign")
+    paths, seed = tuple(map(Path, args.given)), args.seed or secrets.randbelow(65535) + 1
+    return fleet_campaign.main(paths, args.out, args.rounds or ROUNDS, seed, args.fresh, args.json)
 
 
 def _plan(args: FleetArguments) -> int:

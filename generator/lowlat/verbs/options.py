@@ -177,11 +177,16 @@ class EntryArguments(ChangeArguments):
 
 
 def show_change(
-    as_json: bool, changed: bool, said: Iterable[str], before: str = "", after: str = ""
+    as_json: bool,
+    changed: bool,
+    said: Iterable[str],
+    before: str = "",
+    after: str = "",
+    host: Optional[str] = None,
 ) -> None:
     """Print the messages, or the contract lowlat.change/1:
 
-    {"schema", "changed": bool, "before": str, "after": str, "said": [str]}
+    {"schema", "changed": bool, "before": str, "after": str, "said": [str], "host": str if given}
 
     ``changed`` tells whether the verb changed something, or with --dry-run would; ``before`` and
     ``after`` are the boot line or the run-time values that the verb changes.
@@ -189,6 +194,7 @@ def show_change(
 
     def document() -> dict[str, object]:
         told = {"changed": changed, "before": before, "after": after, "said": list(said)}
-        return {"schema": "lowlat.change/1", **told}
+        named = {} if host is None else {"host": host}
+        return {"schema": "lowlat.change/1", **told, **named}
 
     show(as_json, document, said)
