@@ -483,6 +483,7 @@ def test_pairs_end_when_the_difference_is_clear(machine: LoopMachine) -> None:
     at_rest(machine)
 
 
+@pytest.mark.proof
 def test_pairs_end_where_they_cannot_become_clear_any_more(machine: LoopMachine) -> None:
     """Four pairs without a difference leave too few of twenty."""
     machine.record("tuned", 100.0)
