@@ -103,6 +103,10 @@ plan_id:
   description: The plan of the kernel in question; none where nothing is applied.
   returned: success
   type: str
+change:
+  description: The document lowlat.change/1 of what the task called, if it called something.
+  returned: success
+  type: dict
 said:
   description: What lowlat-gen said, a sentence an item.
   returned: success
@@ -214,6 +218,7 @@ def main():
     module.exit_json(
         changed=answer["changed"],
         said=answer["said"],
+        change=answer,
         status=status,
         plan_id=entry and entry["plan"],
         diff=diff(answer["before"], answer["after"], "boot line"),

@@ -16,9 +16,13 @@ description:
     an earlier task changed something.
 options:
   label:
-    description: Names the run, such as V(stock) or V(tuned).
+    description: Names the run, such as V(stock) or V(tuned). Needed without O(campaign).
     type: str
-    required: true
+  campaign:
+    description:
+      - A campaign's file on the host, whose next boot this is. It names the run, which is kept
+        beside it. The task fails where another boot is due.
+    type: path
   out:
     description: The file to write, absolute. Without it, one in lowlat's state folder.
     type: path
@@ -94,7 +98,8 @@ from ansible_collections.lowlat.lowlat.plugins.module_utils.lowlat_gen import (
 )
 
 OPTIONS = {
-    "label": {"type": "str", "required": True},
+    "label": {"type": "str"},
+    "campaign": {"type": "path"},
     "out": {"type": "path"},
     "cpus": {"type": "str"},
     "duration": {"type": "str", "default": "10s"},
@@ -107,7 +112,11 @@ OPTIONS = {
 
 def main():
     program = {"program": {"type": "path", "default": "lowlat-gen"}}
-    module = AnsibleModule(dict(program, **OPTIONS), supports_check_mode=True)
+    module = AnsibleModule(
+        dict(program, **OPTIONS),
+        required_one_of=[("label", "campaign")],
+        supports_check_mode=True,
+    )
     if module.check_mode:
         module.exit_json(changed=True, runs=[])
     answer = LowlatGen(module)("measure", *words(module.params, OPTIONS), rooted=False)
