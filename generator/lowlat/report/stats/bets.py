@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Optional
 
 from lowlat.report.stats.samples import ALPHA
@@ -29,6 +30,7 @@ _STAKES = ((0.3, 0.6), (0.7, 0.99))
 MOST_PAIRS = 20
 
 
+@cache
 def fortune(more: int, less: int) -> float:
     """The fortune after so many pairs for one arm and so many for the other: the e-value."""
     return sum(
@@ -49,6 +51,7 @@ def interval(least: Sequence[float], greatest: Sequence[float]) -> tuple[float, 
     return sorted(least)[agreed - 1], sorted(greatest)[-agreed]
 
 
+@cache
 def further(more: int, less: int, ties: int = 0) -> Optional[tuple[int, int]]:
     """The pairs that are still needed if all favour the arm that leads, and if one of them does
     not; None if they exceed ``MOST_PAIRS`` in all. ``ties`` keep the interval at no change, as
