@@ -505,6 +505,21 @@ def test_a_switch_ends_a_softirq_unless_the_kernel_is_realtime(tmp_path: Path) -
     assert note.startswith("CPU 1: the trace lacks the begin or the end of stays: ")
 
 
+def test_a_cause_tells_its_longest_event(tmp_path: Path) -> None:
+    begins = {1000: 300, 2000: 700, 3000: 400}
+    lines = [
+        line(at, f"local_timer_{what}: vector=236")
+        for begin, length in begins.items()
+        for at, what in ((begin + 10, "entry"), (begin + length - 10, "exit"))
+    ]
+    gaps = [*((begin, begin + length) for begin, length in begins.items()), (5000, 5900)]
+    causes = explained(tmp_path, lines, gaps)["causes"]
+    assert [(one["class"], one["events"], one["time_ns"], one["max_ns"]) for one in causes] == [
+        ("irq", 3, 1400, 700),
+        ("hardware-or-hypervisor", 1, 900, 900),
+    ]
+
+
 def test_a_softirq_that_loses_its_end_later_has_no_time_in_earlier_gaps(tmp_path: Path) -> None:
     """PREEMPT_RT switches away from a softirq: gaps end before it does."""
     lines, gaps, server = [], [], ("ksoftirqd/1", 16)

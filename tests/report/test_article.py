@@ -61,6 +61,31 @@ def test_a_row_for_each_set_up(bench: ReportBench) -> None:
     assert cells(ticket, "stock-other") == row and ticket.startswith("**OS noise by set-up")
 
 
+def test_the_range_of_the_boots_holds_their_noise(bench: ReportBench) -> None:
+    boots = [*arm("stock", (100.0, 100.0, 1000.0)), *arm("stock", (50.0,))]
+    for boot in boots[:3]:
+        boot["boot_id"] = "first"
+    _, text = bench.call(*bench.runs("b", *boots), "--article", "--markdown")
+    told = dict(zip(cells(text, "set-up"), cells(text, "stock")))
+    assert [told[name] for name in ("boots", "least, %", "greatest, %")] == ["2", "0.005", "0.04"]
+    assert told["noise, %"] == "0.031"
+
+
+def test_the_longest_event_of_each_class(bench: ReportBench) -> None:
+    boots = runs("stock", 5000.0, 13_000_000, "other")
+    for place, cpu in enumerate(cpu for boot in boots for cpu in boot["cpus"]):
+        most = {"irq": 1000 * (place + 1), "thread": 70_000 - 10_000 * place}
+        cpu["causes"] = [{**cause, "max_ns": most[cause["class"]]} for cause in cpu["causes"]]
+    _, text = bench.call(*bench.runs("b", *boots), "--article", "--markdown")
+    title = "the longest by class, us"
+    told = dict(zip(cells(text, title), cells(text.partition(title)[2], "stock-other")))
+    assert (told["IRQ"], told["thread"]) == ("4.00", "70.0")
+    # Runs of older versions do not tell them.
+    del boots[0]["cpus"][0]["causes"][0]["max_ns"]
+    _, text = bench.call(*bench.runs("b", *boots), "--article", "--markdown")
+    assert title not in text
+
+
 def test_the_page_has_all_set_ups(bench: ReportBench, tmp_path: Path) -> None:
     status, text = bench.call(*given(bench), "--article", "--html", str(tmp_path / "page.html"))
     assert status == 0 and "Page: " in text

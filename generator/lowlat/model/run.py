@@ -108,14 +108,15 @@ class Work(Load):
 
 @dataclass(frozen=True)
 class Cause:
-    """A cause of gaps, from the kernel's trace: the number of gaps, their total time, and the
-    tunable that removes it, if one is known."""
+    """A cause of gaps, from the kernel's trace: the number of its events, their total time, the
+    tunable that removes it, if one is known, and the time of its longest event in a gap."""
 
     kind: str = field(metadata={"json": "class"})
     cause: str
     events: float
     time_ns: float
     remedy: Optional[str] = None
+    max_ns: Optional[float] = None
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from lowlat.base.encode import markdown
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import filled
-from lowlat.model.endpoint import NOISE
-from lowlat.report import as_markdown, as_text, osnoise
+from lowlat.report import as_markdown, as_text, osnoise, pooling
 from lowlat.report.arm import Arm
 from lowlat.report.description import Description, describe
-from lowlat.report.endpoint import SUMMARY
+from lowlat.report.endpoint import ALONE, POOLED_NOISE
+from lowlat.report.figures import CLASS_MAXIMA, KINDS
+from lowlat.report.measure import Key
 from lowlat.report.osnoise import OsnoiseArm
 from lowlat.report.tables import Table, with_rows
 from lowlat.report.wording import number
@@ -27,7 +28,7 @@ _NOTE = (
     "their total time in ms; the table describes, a claim needs the report of one policy; after "
     "de Oliveira, Casini and Cucinotta, Operating System Noise in the Linux Kernel, 2023"
 )
-_NOISE = tuple(one for one in SUMMARY if one.name == NOISE)
+_NOISE = next(one for one in ALONE if one.name == POOLED_NOISE)
 
 
 def text(arms: Sequence[Arm]) -> str:
@@ -57,7 +58,7 @@ def _tables(arms: Sequence[Arm]) -> tuple[Table, ...]:
     set_ups = [(arm, describe(arm)) for arm in _set_ups(arms)]
     gaps = [gap for _, told in set_ups for gap in told.longest_gaps]
     longest = Table.of(osnoise.gaps(gaps, arms[0].sets))
-    return with_rows((Table.of(_rows(set_ups), _NOTE), longest))
+    return with_rows((Table.of(_rows(set_ups), _NOTE), Table.of(_by_class(set_ups)), longest))
 
 
 def _set_ups(arms: Sequence[Arm]) -> Iterator[Arm]:
@@ -72,9 +73,20 @@ def _rows(set_ups: Sequence[tuple[Arm, Description]]) -> Iterator[tuple[str, ...
     beside = 2 if len(told) > 1 else 1  # the CPU, and the arm where there are several
     yield ("set-up", "boots", "least, %", "greatest, %", *header[beside:])
     for (arm, one), row in zip(set_ups, rows):
-        boots = arm.values(one.cpus, _NOISE).get(_NOISE[0].key(), ())
+        each = (pooling.of_runs(boot, one.cpus, (_NOISE,)) for boot in arm.boots)
+        boots = [own[_NOISE.key()] for own in each if _NOISE.key() in own]
         ends = (number(end(boots) / 1e4) if boots else "-" for end in (min, max))
         yield (arm.name, str(len(arm.boots)), *ends, *row[beside:])
+
+
+def _by_class(set_ups: Sequence[tuple[Arm, Description]]) -> Iterator[tuple[str, ...]]:
+    """The longest event of each class."""
+    keys = [Key(CLASS_MAXIMA, row=kind) for kind in KINDS]
+    known = [key for key in keys if any(key in one.by_key for _, one in set_ups)]
+    if known:
+        yield ("the longest by class, us", *(key.row for key in known))
+        for arm, one in set_ups:
+            yield (arm.name, *(osnoise.cell(one.by_key.get(key), 1e3) for key in known))
 
 
 def _notes(arms: Sequence[Arm]) -> Iterator[str]:

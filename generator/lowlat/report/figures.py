@@ -26,6 +26,7 @@ CAUSES = "cause_ppm"
 CAUSE_RATES = "cause_per_s"
 CLASSES = "osnoise_ppm"
 CLASS_RATES = "osnoise_per_s"
+CLASS_MAXIMA = "osnoise_max_ns"
 TOGETHER = "together_ppm"
 
 #: The classes of causes of the kernel's osnoise tracer, which counts an IPI as an interrupt, then
@@ -69,9 +70,13 @@ def causes(runs: Sequence[Run], cpus: CpuSet) -> Iterator[Measure]:
     seen = set(map(_by_class, every))
     if told - {"thread", "IRQ or HW"} or any(run.attribution.observer == "trace" for run in runs):
         seen.update(_TRACED)
+    whole = all(one.max_ns is not None for cpu in known for one in cpu.causes or ())
     for title in KINDS:
         if title in seen:
             yield from _shares((CLASSES, CLASS_RATES), title, _by_class)
+            if whole and title != "not recorded":
+                of = partial(_longest, title)
+                yield Measure(CLASS_MAXIMA, "ns", of, title, pooling=Pooling.LARGEST)
 
 
 def _all_causes(cpu: CpuRun) -> tuple[Cause, ...]:
@@ -101,6 +106,12 @@ def _shares(names: tuple[str, str], title: str, named: Callable[[Cause], str]) -
     often = partial(share, of=lambda one: 1e9 * one.events)
     for name, unit, of in zip(names, ("ppm", "1/s"), (time, often)):
         yield Measure(name, unit, of, title, pooling=Pooling.TIME)
+
+
+def _longest(title: str, cpu: CpuRun) -> Optional[float]:
+    """The longest event of a class."""
+    own = [one.max_ns or 0.0 for one in cpu.causes or () if _by_class(one) == title]
+    return None if cpu.causes is None else max(own, default=0.0)
 
 
 def _sources(name: str, cpus: Iterable[CpuRun], of: _Rows) -> Iterator[Measure]:

@@ -204,7 +204,13 @@ class _Analyst:
     def _causes(self, joined: join.Joined) -> list[Document]:
         ns = self._capture.clock.ns
         return [
-            encode(Cause(*cause, tally.events, round(ns(tally.ticks)), self._remedy(*cause)))
+            encode(
+                Cause(
+                    *(*cause, tally.events, round(ns(tally.ticks))),
+                    remedy=self._remedy(*cause),
+                    max_ns=round(ns(tally.most)),
+                )
+            )
             for cause, tally in sorted(joined.causes.items(), key=lambda item: -item[1].ticks)
         ]
 

@@ -37,10 +37,12 @@ _SHOWN = 0.9
 
 @dataclass
 class Tally:
-    """The cost of one cause: its number of events, and its ticks; ``place`` is its number."""
+    """The cost of one cause: its number of events, their ticks, and those of the longest in a gap;
+    ``place`` is its number."""
 
     events: int = 0
     ticks: int = 0
+    most: int = 0
     place: int = 0
 
 
@@ -65,6 +67,7 @@ class Joined:
             tally = self.causes.setdefault(cause, Tally(place=len(self.causes)))
             tally.events += share.events
             tally.ticks += share.ticks
+            tally.most = max(tally.most, share.ticks)
         ((first, _), *_) = shares
         self.first.append(self.causes[first].place)
         self.explained += first not in (HARDWARE, NOT_RECORDED, LOST, NOT_SWITCHED)
