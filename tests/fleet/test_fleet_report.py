@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional
@@ -241,6 +242,10 @@ def test_the_page_has_every_host(fleet: Fleet, tmp_path: Path) -> None:
     for name in ("a", "b", "c&lt;script&gt;", "few"):
         assert f'<th scope="row">{name}</th>' in text, name
     assert "3 boots each; a test needs 6 pairs of boots" in text
+    # Text, table and drawing tell a change in the same words.
+    (worse,) = re.findall(r"<td[^>]*>(\S+ times more)</td>", text)
+    assert f"{worse}, increased" in text and f" {worse} " in answer.out
+    assert ">descriptive only</td>" in text and "descriptive-only" not in answer.out
 
 
 @pytest.mark.parametrize("name", ["--html", "--csv"])

@@ -61,7 +61,7 @@ def test_a_matrix_is_booted_in_turn_and_reported_as_one(bench: RehearsalBench) -
     assert [one["release"] for one in kernels] == ["6.12.1", "6.6.1"]
     assert [made["name"] for made in kernels[0]["arms"]] == names
     assert len(bench.result()["made_with"]["harness_sha256"]) == 64
-    assert len(re.findall(r"(?m)^lowlat-poll +2 / 2 .* descriptive-only$", out)) == 2
+    assert len(re.findall(r"(?m)^lowlat-poll +2 / 2 .* descriptive only$", out)) == 2
     page = (bench.out / "report.html").read_text()
     assert "6.12.1" in page and "6.6.1" in page and "cpu-partitioning" in page
 
@@ -89,7 +89,7 @@ def test_every_boot_is_measured_as_it_was_asked_for(bench: RehearsalBench) -> No
         assert name in page
     titles = [f"6.12.1, {title}" for title in ("all set-ups", "other", "fifo:1")]
     assert [f">{title}</h2>" in page and f"── {title}" in out for title in titles] == [True] * 3
-    assert re.search(r"(?m)^lowlat-fifo1 +1 / 1 .* descriptive-only$", out)
+    assert re.search(r"(?m)^lowlat-fifo1 +1 / 1 .* descriptive only$", out)
 
     status, _, err = bench.call("--resume", str(bench.out), "--load", "vm")
     assert (status, err.count("\n")) == (2, 1) and "continues with its own options" in err
@@ -132,7 +132,7 @@ def test_what_each_setting_buys_is_shown_against_the_whole_profile(bench: Rehear
     # These settings were left out on purpose.
     assert "Not in effect" not in theirs
     # The stand-in's CPUs are quiet if its line has nohz_full.
-    row = r"(?m)^lowlat-without-(\S+) +1 / 1 .* /s +(\S.*\S) +descriptive-only$"
+    row = r"(?m)^lowlat-without-(\S+) +1 / 1 .* /s +(\S.*\S) +descriptive only$"
     changes = dict(re.findall(row, theirs))
     assert re.fullmatch(r"1\d\d times more", changes["nohz_full"])
     assert changes["skew_tick"] == "about equal"

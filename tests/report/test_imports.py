@@ -191,6 +191,16 @@ def test_what_differs_is_told_and_not_tested(
     assert any(told in flag for flag in result["flags"])
 
 
+def test_what_a_file_does_not_tell_does_not_differ(bench: ReportBench) -> None:
+    words = (str(TOOLS / f"cyclictest-2.4-{form}") for form in ("sum.txt", "json.json"))
+    _, out = bench.call(next(words), "--against", next(words), "--json")
+    result = json.loads(out)
+    assert result["why"].startswith("1 file each; a file of cyclictest names no boot")
+    told = [flag for flag in result["flags"] if "not told" in flag or "differ" in flag]
+    assert told and all(" are not told by all files: before not told, after " in f for f in told)
+    assert not [flag for flag in result["flags"] if "kernel" in flag or "p99.99" in flag]
+
+
 def test_how_options_are_written_makes_no_difference(bench: ReportBench) -> None:
     document = json.loads((TOOLS / "cyclictest-2.4-json.json").read_text())
     document["cmdline:"] = "/usr/bin/cyclictest -qD2 -a 0,1 -t2 -i1000 -h 400 --json=other.json"

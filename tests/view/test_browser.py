@@ -30,6 +30,7 @@ playwright = needs.module("playwright.sync_api", "the extra test, on x86_64 and 
 axe = needs.module("axe_playwright_python.sync_playwright", "the extra test")
 
 PLACES = (Path("/usr/bin/chromium"), Path("/usr/bin/chromium-browser"))
+TOOLS = Path(__file__).parents[1] / "data" / "tools"
 CHROMIUM = next((path for path in PLACES if path.exists()), None)
 
 pytestmark = needs.that(CHROMIUM is not None, "needs chromium: packaging/install-dependencies page")
@@ -89,8 +90,25 @@ def pages(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str
     assert cli.main(["report", *words, *more, "--html", str(folder / "arms.html")]) == 0
     (folder / "groups.html").write_text(render_groups("Two kernels", list(groups(folder))))
     assert cli.main(["report", words[0], "--html", str(folder / "alone.html")]) == 0
-    own = {name: folder / f"{name}.html" for name in ("arms", "groups", "alone")}
+    files = (str(TOOLS / f"cyclictest-2.4-{form}") for form in ("sum.txt", "json.json"))
+    words = ["report", next(files), "--against", next(files)]
+    assert cli.main([*words, "--html", str(folder / "files.html")]) == 0
+    fleet(folder)
+    own = {path.stem: path for path in folder.glob("*.html")}
     return {"report": report, **own}
+
+
+def fleet(folder: Path) -> None:
+    """The page of three hosts with two boots before and after."""
+    words: dict[str, list[str]] = {"before": [], "after": []}
+    for host in ("node1", "node2.rack-with-a-long-name.example", "node3"):
+        changes = {"host": {**sample_runs.HOST, "name": host}}
+        for first, arm in enumerate(words):
+            sources = sample_runs.TUNED if first else sample_runs.STOCK
+            own = {"first": first, "seconds": 2.0, "changes": changes}
+            words[arm] += sample_runs.write(folder, f"{arm}-{host}", 2, sources, **own)
+    page = ["--html", str(folder / "fleet.html")]
+    assert cli.main(["fleet", "report", *words["before"], "--against", *words["after"], *page]) == 0
 
 
 def groups(folder: Path) -> Iterator[Group]:
@@ -217,7 +235,7 @@ MEETING = """(() => {
 })()"""
 
 
-@pytest.mark.parametrize("kind", ["report", "alone"])
+@pytest.mark.parametrize("kind", ["report", "alone", "files"])
 def test_no_texts_lie_over_each_other_at_any_width(
     view: Callable[..., Viewed], pages: Mapping[str, Path], kind: str
 ) -> None:
@@ -254,15 +272,23 @@ BROKEN = """(() => {
 })()"""
 
 
+#: The first words of tables wider than their place.
+CUT = """[...document.querySelectorAll('.scroll')]
+    .filter(e => e.checkVisibility() && e.firstElementChild.offsetWidth > e.clientWidth + 1)
+    .map(e => e.textContent.trim().slice(0, 60))"""
+
+
 @pytest.mark.parametrize(("width", "media"), [(390, "screen"), (1280, "screen"), (794, "print")])
 def test_no_number_and_no_word_of_a_cell_is_broken(
     view: Callable[..., Viewed], pages: Mapping[str, Path], width: int, media: Any
 ) -> None:
-    for kind in ("report", "alone", "groups"):
+    for kind in ("report", "alone", "groups", "files", "fleet"):
         viewed = view("light", pages[kind])
         viewed.page.set_viewport_size({"width": width, "height": 1123})
         viewed.page.emulate_media(media=media)
         assert viewed.run(BROKEN) == [], kind
+        # Paper does not scroll.
+        assert media == "screen" or viewed.run(CUT) == [], kind
     # It finds them where there are some.
     viewed.run(
         """(() => {
@@ -272,6 +298,30 @@ def test_no_number_and_no_word_of_a_cell_is_broken(
         })()"""
     )
     assert viewed.run(BROKEN) != []
+
+
+#: Cells of figures with more than four lines.
+SQUEEZED = """[...document.querySelectorAll('table:not(.words) td')].filter(one => {
+    if (!one.checkVisibility()) return false;
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    const tops = [...range.getClientRects()].map(line => line.top).sort((a, b) => a - b);
+    return tops.filter((top, n) => !n || top > tops[n - 1] + 6).length > 4;
+}).map(one => one.textContent)"""
+
+
+@pytest.mark.parametrize("kind", ["arms", "fleet", "files"])
+def test_figures_are_not_squeezed_on_a_phone(
+    view: Callable[..., Viewed], pages: Mapping[str, Path], kind: str
+) -> None:
+    viewed = view("phone", pages[kind])
+    viewed.page.set_viewport_size({"width": 360, "height": 800})
+    assert viewed.run(SQUEEZED) == []
+    # The page's edge is one line.
+    edges = "[...document.querySelectorAll('h1, footer')].map(e => e.getBoundingClientRect().left)"
+    inner = "parseFloat(getComputedStyle(document.querySelector('footer')).paddingLeft)"
+    heading, footer = viewed.run(edges)
+    assert heading == footer + viewed.run(inner)
 
 
 def test_the_checks_find_what_is_wrong(view: Callable[..., Viewed], report: Path) -> None:

@@ -74,8 +74,9 @@ def doubt(before: Arm, after: Arm) -> Optional[str]:
     """The reason why no claim is made: the arms may differ in more than settings; or None."""
     runs = (*before.runs, *after.runs)
     for trait in (*_OF_EVERYTHING, *(() if runs[0].emulated else _OF_DURATIONS)):
-        if trait.several({trait.of(run) for run in runs}):
-            return f"the {trait.name} differ{trait.consequence}"
+        values = {trait.of(run) for run in runs}
+        if trait.several(values):
+            return f"{trait.differ(values)}{trait.consequence}"
     if not all(run.boot_id for run in runs):
         return "the boot of some runs is not known"
     if {run.unit for run in before.runs} & {run.unit for run in after.runs}:
@@ -89,7 +90,9 @@ def unnamed(before: Arm, after: Arm) -> Optional[str]:
     runs = (*before.runs, *after.runs)
     if not runs[0].imported or all(run.boot_id for run in runs):
         return None
-    count = f"{len(before.runs)} against {len(after.runs)} files"
+    one, other = len(before.runs), len(after.runs)
+    each = f"{one} file{'s' if one > 1 else ''} each"
+    count = each if one == other else f"{one} against {other} files"
     return f"{count}; a file of {tool(runs[0])} names no boot (--pairs-by-name counts each as one)"
 
 
@@ -166,9 +169,10 @@ def _differences(before: Arm, after: Arm) -> Iterator[str]:
         ours, theirs = ({trait.of(run) for run in arm.runs} for arm in (before, after))
         if trait.several(ours | theirs):
             shorter = _apart(ours | theirs)
-            words = [_listed(shorter[value] for value in arm) for arm in (ours, theirs)]
+            lack = trait.lack
+            words = [_listed((shorter[value] for value in arm), lack) for arm in (ours, theirs)]
             apart = f"{before.name} {words[0]}, {after.name} {words[1]}{trait.consequence}"
-            yield f"the {trait.name} differ: {apart}"
+            yield f"{trait.differ(ours | theirs)}: {apart}"
 
 
 def _apart(values: set[str]) -> dict[str, str]:
@@ -238,8 +242,8 @@ def _cpus(runs: Runs) -> str:
     return _listed({str(run.measured) for run in runs})
 
 
-def _listed(values: Iterable[str]) -> str:
-    return " and ".join(sorted(value or "none" for value in values))
+def _listed(values: Iterable[str], lack: str = "none") -> str:
+    return " and ".join(sorted(value or lack for value in values))
 
 
 # Traits that runs must have in common, each as a text.
@@ -317,18 +321,26 @@ def wakeups(run: Run) -> str:
 @dataclass(frozen=True)
 class _Trait:
     """A trait that runs must have in common, as a text, and the consequence of a difference.
-    ``unknown``: runs without it ("") do not differ."""
+    ``unknown``: runs without it ("") do not differ. ``lack``: the word for a run without it."""
 
     name: str
     of: Callable[[Run], str]
     consequence: str = ""
     unknown: bool = False
+    lack: str = "none"
+
+    def differ(self, values: set[str]) -> str:
+        lacking = self.lack == _NOT_TOLD and "" in values
+        return f"the {self.name} {'are not told by all files' if lacking else 'differ'}"
 
     def several(self, values: set[str]) -> bool:
         return len(values - ({""} if self.unknown else set())) > 1
 
 
 _NO_THROUGHPUT = "; throughput is left out"
+
+#: Files of other tools may lack what each of lowlat's runs has.
+_NOT_TOLD = "not told"
 
 #: No claim is made if one of these differs: it may change every figure.
 _OF_EVERYTHING = (
@@ -338,9 +350,13 @@ _OF_EVERYTHING = (
     _Trait("scheduling policies", lambda run: run.policy),
     _Trait("harness builds", lambda run: run.harness),
     _Trait("observers", _observer, "; an observer makes noise of its own"),
-    _Trait("versions of the tool", lambda run: run.imported.result.version if run.imported else ""),
-    _Trait("options of the tool", _options),
-    _Trait("intervals of the tool", _interval),
+    _Trait(
+        "versions of the tool",
+        lambda run: run.imported.result.version if run.imported else "",
+        lack=_NOT_TOLD,
+    ),
+    _Trait("options of the tool", _options, lack=_NOT_TOLD),
+    _Trait("intervals of the tool", _interval, lack=_NOT_TOLD),
 )
 
 #: Nor if one of these differs, except under emulation: they change durations.
@@ -351,13 +367,14 @@ _OF_DURATIONS = (
         "durations",
         _duration,
         "; longest gaps, percentiles and noise in bursts are not comparable",
+        lack=_NOT_TOLD,
     ),
     _Trait("intervals of wake-ups", wakeups, unknown=True),
 )
 
 _OF_NOTHING = (
     _Trait("CPUs and times of stress-ng's matrix", matrix, _NO_THROUGHPUT, unknown=True),
-    _Trait("kernels", lambda run: run.kernel, "; the kernel may be the cause"),
+    _Trait("kernels", lambda run: run.kernel, "; the kernel may be the cause", unknown=True),
     _Trait(
         "tick rates",
         lambda run: f"HZ={run.host.hz}" if run.host.hz else "",

@@ -267,8 +267,9 @@ def longest_gaps(pair: Pair) -> set[str]:
     return {
         measure.name
         for measure in ENDPOINTS
-        if measure.beyond
-        and any(measure.beyond * cpu.runtime_ns <= (cpu.max_ns or 0.0) for cpu in cpus)
+        if measure.beyond and measure.of
+        for cpu in cpus
+        if measure.of(cpu) is not None and measure.beyond * cpu.runtime_ns <= (cpu.max_ns or 0.0)
     }
 
 

@@ -12,7 +12,7 @@ from lowlat.report.description import describe
 from lowlat.report.endpoint import SUBJECTS
 from lowlat.report.measure import Subject
 from lowlat.report.tables import Table, by_class, longest_gaps, parts_of, tables, with_rows
-from lowlat.report.verdict import INCREASED, REDUCED
+from lowlat.report.verdict import INCREASED, REDUCED, in_words
 from lowlat.report.wording import change, interval, noise, per, probability, values
 
 #: Up to so many arms are named in a sentence; more are only counted.
@@ -40,7 +40,7 @@ def subject(comparison: Comparison) -> Subject:
 
 
 def _told(report: Report) -> str:
-    words = f"{report.name} {report.verdict.replace('-', ' ')}"
+    words = f"{report.name} {in_words(report.verdict)}"
     primary = report.primary
     if primary is None or report.verdict not in (REDUCED, INCREASED):
         return words
@@ -105,12 +105,12 @@ def _row(report: Report) -> tuple[str, ...]:
     boots = "{} / {}".format(*report.boots)
     primary = report.primary
     if primary is None:
-        return report.name, boots, "-", "-", "", "", report.verdict
+        return report.name, boots, "-", "-", "", "", in_words(report.verdict)
     figure = f"{noise(primary.before)} -> {noise(primary.after)}"
     if primary.name != NOISE:
         figure = f"{' -> '.join(values(primary, report))} {per(primary, report).strip()}"
     words = change(primary), interval(primary), probability(primary.p)
-    return report.name, boots, figure, *words, report.verdict
+    return report.name, boots, figure, *words, in_words(report.verdict)
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
@@ -121,7 +121,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
     flags: dict[str, list[str]] = {}
     for report in comparison.reports:
         told = comparison.several and report.verdict not in (REDUCED, INCREASED)
-        why = [f"{report.verdict.replace('-', ' ')}: {report.why}"] if told else []
+        why = [f"{in_words(report.verdict)}: {report.why}"] if told else []
         for flag in (*why, *report.flags):
             if comparison.several or flag not in report.why:
                 flags.setdefault(flag, []).append(report.name)

@@ -27,6 +27,11 @@ class Verdict:
     why: str
 
 
+def in_words(verdict: str) -> str:
+    """A verdict as people read it."""
+    return verdict.replace("-", " ")
+
+
 def word_of(figure: ComparedFigure) -> str:
     """The verdict about a figure that was tested."""
     if not figure.changed:

@@ -13,7 +13,7 @@ from lowlat.measure.run_file import read_runs
 from lowlat.model.run import Run
 from lowlat.report import as_json, as_text, wording
 from lowlat.report.tables import Table
-from lowlat.report.verdict import REFUSED
+from lowlat.report.verdict import REFUSED, in_words
 from lowlat.verbs import options, report_output
 from lowlat.view.plot.figure import csv_text
 
@@ -73,10 +73,11 @@ def describe(report: FleetReport) -> Iterator[str]:
     )
     yield ""
     yield from as_text.aligned(_table(report))
-    if report.claim.primary and report.ratios:
-        ends = (report.ratios[0], report.ratios[-1])
-        told = [f"{wording.significant(ratio, 3)} ({name})" for ratio, name in ends]
-        yield f"Spread of the hosts' own before/after: {' to '.join(told)}"
+    known = [h for h in report.hosts if h.claimed and h.report.primary and h.report.primary.ratio]
+    if report.claim.primary and known:
+        ends = (min(known, key=lambda host: host.gain), max(known, key=lambda host: host.gain))
+        told = [f"{wording.change(h.report.primary)} ({h.name})" for h in ends if h.report.primary]
+        yield f"The hosts' own changes: {' to '.join(told)}"
     out = [host.name for host in report.hosts if report.stands_out(host)]
     title = "Stands out: its interval excludes the median host's figure"
     yield from section(title, options.bullets(out))
@@ -87,8 +88,16 @@ def describe(report: FleetReport) -> Iterator[str]:
 
 
 def _table(report: FleetReport) -> Table:
-    rows = (_row(report, host)[: len(_HEADER)] for host in report.hosts)
-    return Table(_HEADER, tuple(tuple(map(_text, row)) for row in rows))
+    header = ("host", "boots", "before", "after", "change", "95 %", "verdict")
+    return Table(header, tuple(map(_shown, report.hosts)), note=wording.BETTER)
+
+
+def _shown(host: Host) -> tuple[str, ...]:
+    own, boots = host.report.primary, "{} + {}".format(*host.report.boots)
+    words = ("-",) * 4
+    if own:
+        words = (*wording.values(own, host.report), wording.change(own), wording.interval(own))
+    return (host.name, boots, *words, in_words(host.report.verdict))
 
 
 def _notes(report: FleetReport) -> tuple[tuple[str, str], ...]:
@@ -105,7 +114,3 @@ def _row(report: FleetReport, host: Host) -> tuple[Union[str, float, None], ...]
     figures = (own.before, own.after, own.ratio) if own else (None, None, None)
     row = (host.name, boots, *figures, low, high, host.report.verdict)
     return (*row, host.claimed, report.stands_out(host))
-
-
-def _text(cell: object) -> str:
-    return wording.number(cell) if isinstance(cell, float) else str("-" if cell is None else cell)

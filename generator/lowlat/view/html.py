@@ -79,12 +79,15 @@ def _environment() -> jinja2.Environment:
         finalize=_safe,
     )
     environment.filters.update(mark=settings.mark, stands=settings.stands, listed=settings.listed)
-    environment.filters.update(wrapping=_wrapping, px=_pixels, points=_points, height=_height)
+    environment.filters.update(
+        wrapping=_wrapping, sides=_sides, px=_pixels, points=_points, height=_height
+    )
     environment.filters.update(
         devices=text.device_lines, absent=text.absent_lines, more=text.more, names=text.names
     )
     # All drawings share the positions and the number format.
     environment.globals.update(room=axis, short=axis.short, duration=axis.duration, number=number)
+    environment.globals.update(counted=_counted)
     return environment
 
 
@@ -98,6 +101,17 @@ def _safe(value: object) -> Markup:
 def _wrapping(text: str) -> Markup:
     """A name that may go on in a new line after each of its parts."""
     return Markup(re.sub(r"(?<=[_.])(?=\w)", "<wbr>", encode.markup(text)))  # noqa: S704  # encoded
+
+
+def _sides(cell: str) -> Markup:
+    """A cell, each side of its arrow whole."""
+    first, *others = (encode.markup(side.strip()) for side in cell.split("->"))
+    sides = (f'<span class="side">{side}</span>' for side in (first, *others))
+    return Markup(" → ".join(sides) if others else first)  # noqa: S704  # encoded
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number != 1 else ''}"
 
 
 def _pixels(value: float) -> str:

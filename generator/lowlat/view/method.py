@@ -43,7 +43,9 @@ def _facts(arms: Sequence[Arm]) -> Iterator[tuple[str, str]]:
     for name, of in _FACTS:
         values = [_listed(map(of, arm.runs)) for arm in arms]
         if len(set(values)) > 1:
-            yield from ((f"{name}, {arm.name}", value) for arm, value in zip(arms, values))
+            yield from (
+                (f"{name}, {arm.name}", own or "not told") for arm, own in zip(arms, values)
+            )
         elif values[0]:
             yield name, values[0]
 

@@ -11,6 +11,7 @@ from lowlat.report.comparison import Comparison
 from lowlat.report.endpoint import ENDPOINTS
 from lowlat.report.measure import Subject, size
 from lowlat.report.pair import ComparedFigure
+from lowlat.report.verdict import in_words
 from lowlat.report.wording import change, number
 from lowlat.view.arm import common_cpus
 from lowlat.view.plot.axis import END, Axis, fitting, short
@@ -82,7 +83,7 @@ def _row(
     return ForestRow(
         name=report.name,
         label=report.name.removeprefix(f"{first}-"),
-        verdict=report.verdict.replace("-", " "),
+        verdict=in_words(report.verdict),
         words=f"{number(after)}, {change(primary)}",
         value=after,
         boots=boots,
