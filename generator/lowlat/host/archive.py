@@ -360,10 +360,10 @@ def open_root(path: str, *, trusted: bool = False) -> Root:
 
 
 def _refuse_must_gather(folder: Path) -> None:
-    """Raises Refused for what 'oc adm must-gather' wrote: it has several machines."""
+    """Raises Refused for what 'oc adm must-gather' wrote: its nodes are the machines."""
     if folder.joinpath("sys").is_dir():
         return
     nodes = (node for top in ("", "*/") for node in folder.glob(f"{top}nodes/*/sysinfo.tgz"))
     if node := next(nodes, None):
-        why = f"--root {folder}: is a must-gather, of several machines"
+        why = f"--root {folder}: is a must-gather, not one machine"
         raise Refused(why, hint=f"give a node of it: --root {node}")

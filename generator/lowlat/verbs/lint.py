@@ -91,13 +91,12 @@ def main(args: LintArguments) -> int:
     result = lint(line, shown(line, root) if alive else {}, wanted)
     ours = result.against.plan
     undone = tuple(run_time(ours, root)) if alive and ours else ()
-    document: dict[str, object] = {
+    concerns, fields = _of_profile(given.profile if given else None, result, source)
+    document = {
         **result.to_json(),
-        "runtime": [{"name": n, "why": why} for n, why in undone],
+        "runtime": [{"name": name, "why": why} for name, why in undone],
+        "notes": [*concerns, *fields],
     }
-    concerns, fields = _of_profile(given.profile, result, source) if given else ((), ())
-    if given and given.profile:
-        document["notes"] = [*concerns, *fields]
     rows = (row for note in (*concerns, *fields) for row in filled(note, "  ", "    "))
     told = (whole if args.all else short)(result, line, undone)
     options.show(args.json, lambda: document, (*told, *rows))
