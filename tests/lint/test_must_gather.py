@@ -65,6 +65,17 @@ def snapshot(folder: Path) -> bytes:
     return gzip.compress(packed.getvalue())
 
 
+def tar_with(headers: dict[str, str]) -> bytes:
+    """A tar file of two files, the first of which has these headers."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        first = tarfile.TarInfo("proc/cmdline")
+        first.pax_headers = headers
+        archive.addfile(first)
+        archive.addfile(tarfile.TarInfo("proc/version"))
+    return packed.getvalue()
+
+
 def gathered(folder: Path, **more: str) -> Path:
     clusters = {"status": {"desired": {"version": "4.18.3"}}}
     config = {"spec": {"kernelArguments": ["isolcpus=2-7 nohz=on"]}}
@@ -122,6 +133,10 @@ def test_a_node_of_a_must_gather_is_a_machine_to_plan_for(tmp_path: Path) -> Non
     assert "isolated: 2-7" in written.replace('"', "")
     node.write_bytes(gzip.compress(gzip.decompress(node.read_bytes())[:700]))
     assert "tar file is damaged" in lowlat("plan", "--root", node).refused()
+    holed = {"GNU.sparse.map": "0,0", "GNU.sparse.size": "4000000000"}
+    for headers in (holed, {"size": "9" * 30}):
+        node.write_bytes(gzip.compress(tar_with(headers)))
+        assert "larger than the tar file" in lowlat("plan", "--root", node).refused()
 
 
 def test_the_operators_words_follow_its_release(host: Path, tmp_path: Path) -> None:

@@ -27,13 +27,16 @@ def read(data: bytes) -> tuple[dict[str, bytes], dict[str, tuple[str, ...]], dic
                 path = posixpath.normpath(f"/{member.name}")
                 if number > bounds.ARCHIVE_ENTRIES or path.count("/") > bounds.PATH_DEPTH:
                     raise ValueError("it has more than any machine")
+                # The holes of a sparse file take no room in the archive, but in memory.
+                if member.issparse() or member.size > len(data):
+                    raise ValueError(f"{member.name[:60]} is larger than the tar file has it")
                 file = archive.extractfile(member) if member.isfile() else None
                 if member.issym():
                     links[path] = member.linkname
                 elif file is not None:
                     contents[path] = file.read()
                 _enter(path, below)
-    except tarfile.TarError as error:
+    except (tarfile.TarError, OverflowError) as error:  # a length that no file has
         raise ValueError(f"the tar file is damaged: {error}") from error
     return contents, {folder: tuple(names) for folder, names in below.items()}, links
 
