@@ -18,7 +18,7 @@ from typing import Any, Callable, NoReturn, Optional, TextIO, cast
 from lowlat import __version__
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import Screen
-from lowlat.verbs import VERBS
+from lowlat.verbs import VERBS, WORDS
 from lowlat.verbs.arguments import add_arguments, filled
 
 
@@ -99,15 +99,26 @@ def _run(argv: list[str]) -> int:
         print(f"lowlat-gen {__version__}")
         return 0
     if argv[0] not in VERBS:
-        near = difflib.get_close_matches(argv[0][:40], VERBS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(VERBS)}"
-        raise Refused(f"there is no verb '{argv[0][:40]}'", hint=hint)
+        raise Refused(f"there is no verb '{argv[0][:40]}'", hint=_meant(argv[0][:40]))
     module = importlib.import_module(f"lowlat.verbs.{argv[0]}")
     try:
         args = arguments(argv[0], argv[1:])
     except SystemExit:
         return 0  # the help was printed
     return int(module.main(args))
+
+
+def _meant(word: str) -> str:
+    """The verb that may be meant by a word, or the page about it."""
+    # Imported late: the pages are read only here.
+    from lowlat.explain import guides
+
+    near = [WORDS[word]] if word in WORDS else difflib.get_close_matches(word, VERBS, n=1)
+    if near:
+        return f"did you mean {near[0]}?"
+    if guides.find(word):
+        return f"'lowlat-gen explain {word}' has a page about it"
+    return f"there are: {', '.join(VERBS)}"
 
 
 def arguments(verb: str, words: Sequence[str]) -> Any:

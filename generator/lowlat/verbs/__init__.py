@@ -3,5 +3,10 @@
 
 from lowlat.base import resources
 
+_TEXTS = resources.texts("verbs/verbs.ini")
+
 #: By module of this package, its line of help.
-VERBS = dict(resources.texts("verbs/verbs.ini")["verbs"])
+VERBS = dict(_TEXTS["verbs"])
+
+#: Words that are no verbs, and the verb that is meant.
+WORDS = dict(_TEXTS["words"])
