@@ -116,7 +116,7 @@ def test_a_desktop_that_records(tmp_path: Path) -> None:
     priorities = {s["target"]: s["value"] for s in document["runtime"] if "kthread" in s["target"]}
     assert {"kthread:irq/*-snd*:policy", "kthread:irq/*-?hci*:policy"} <= set(priorities)
     assert set(priorities.values()) == {"fifo:90"}
-    assert any("@audio - rtprio 85" in warning for warning in document["warnings"])
+    assert any("'lowlat-gen explain audio' has the two" in one for one in document["warnings"])
     assert "rtprio" in lowlat("explain", "lowlat-audio").out
 
 
