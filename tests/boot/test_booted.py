@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -14,6 +15,7 @@ from support.hosttree import (
     STOCK,
     Host,
     apply_and_try,
+    entries_of,
     plan_of,
     refusal,
 )
@@ -71,8 +73,11 @@ def test_another_kernels_boot_makes_its_plan_the_applied_one(host: Host) -> None
 
 def test_without_the_run_time_half_tuned_is_not_touched(host: Host) -> None:
     before = {name: entry for name, entry in host.snapshot().items() if "tuned" in name}
-    host.done("apply", "--runtime", "none")
+    said = " ".join(host.done("apply", "--runtime", "none").split())
     assert {name: entry for name, entry in host.snapshot().items() if "tuned" in name} == before
+    assert re.search(r"note: nothing sets .*kernel\.timer_migration, .*'lowlat-gen runtime", said)
+    host.boot(entries_of(host)[RELEASE], "boot-1")
+    assert "run-time values are as planned" in host.lowlat("runtime", "start").out
 
 
 def test_the_run_time_half_is_taken_out_again(host: Host) -> None:

@@ -126,6 +126,7 @@ def propose(
     if plan not in plans:
         why = f"the distribution has made no boot entry for kernel {plan.kernel}"
         raise Unwritable(why, hint="name an installed one with --kernel")
+    notes += _left_to_user(decision, plan)
     return Proposal(decision, plan, tuple(plans), tuple(dict.fromkeys((*_warnings(plans), *notes))))
 
 
@@ -138,6 +139,15 @@ def _check_cpus(plan: Plan, stock: Sequence[str], machine: Machine) -> None:
     if online != plan.cpus.online:
         why = f"the entry of Linux {plan.kernel} brings CPU {online} online, the plan is for CPU"
         raise Refused(f"{why} {plan.cpus.online}", hint="boot that entry once, then plan again")
+
+
+def _left_to_user(decision: Decision, plan: Plan) -> Iterator[str]:
+    names = ", ".join(dict.fromkeys(one.name for one in plan.runtime))
+    if decision.runtime == "none" and names:
+        yield (
+            f"nothing sets {names}, which are for a running kernel: 'lowlat-gen runtime start' in "
+            "each tuned boot does"
+        )
 
 
 def _warnings(plans: Sequence[Plan]) -> Iterator[str]:
