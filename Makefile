@@ -286,10 +286,11 @@ docs: products package-packages  ## the manuals as HTML
 	done
 	@echo "docs: the man pages are in build/docs, a page for each tunable in packaging/reference"
 
-# DESTDIR, prefix (/usr/local), pythondir: see packaging/install-files.
+# DESTDIR, prefix (/usr/local), pythondir: see packaging/install-files. What may refuse comes first.
 install:  ## into DESTDIR and prefix (/usr/local)
-	$(MAKE) -C measure install
+	$(MAKE) -C measure all
 	packaging/install-files gen
+	$(MAKE) -C measure install
 	packaging/install-files measure
 
 # Keeps .venv, which costs minutes: `rm -rf .venv` starts over.

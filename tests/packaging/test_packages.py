@@ -152,6 +152,16 @@ def test_another_prefix_is_named_everywhere(tmp_path: Path) -> None:
     assert {".conf", ".sh", ".service"} <= named
 
 
+@pytest.mark.place
+def test_an_install_that_is_refused_has_installed_nothing(tmp_path: Path) -> None:
+    where = (f"DESTDIR={tmp_path}", "prefix=/usr", "pythondir=/usr/local/lib/python3/dist-packages")
+    refused = subprocess.run(
+        ["make", "-C", ROOT, "install", *where], stderr=subprocess.PIPE, timeout=GUARD_S
+    )
+    assert refused.returncode and b"name pythondir too" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 # ------------------------------------------------------------------------ DEB
 
 
