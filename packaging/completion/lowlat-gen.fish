@@ -436,6 +436,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -l plan -xka "(_lowlat_file)" -d 'default: the applied plan'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -l duration -x -d 'how long to count interrupts on the isolated CPUs (10s; 0s: do not count)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -l limit -x -d 'also exit with 1 if an isolated CPU takes more than N interrupts a second, even if no setting removes them'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -l strict -d 'also exit with 1 if a setting is unverifiable'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -l root -xka "(_lowlat_file)" -d 'read a captured machine (folder or archive), not this one'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -l json -d 'print the stable JSON form'

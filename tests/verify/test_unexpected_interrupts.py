@@ -57,12 +57,15 @@ def test_a_device_that_came_to_an_isolated_cpu_leaves_irqaffinity_open(started: 
 
 
 def test_a_managed_interrupt_on_an_isolated_cpu_is_told(host: Path) -> None:
-    for number, told in ((30, "too few managed interrupts"), (31, "2 managed interrupts")):
+    for number, seen in ((30, False), (31, True)):
         folder = f"proc/irq/{number}"
         write_tree(host, {f"{folder}/smp_affinity": "7\n", f"{folder}/effective_affinity": "1\n"})
         (host / folder / "smp_affinity").chmod(0o444)
-        row = rows(host, 0)["isolcpus"]
-        assert row["state"] == "effective" and told in row["evidence"]
+        found = rows(host, 0)
+        assert found["isolcpus"]["state"] == "effective"
+        assert ("2 managed interrupts" in found["isolcpus"]["evidence"]) == seen
+        flag = found.get("managed_irq", {})
+        assert flag.get("state") == (None if seen else "unverifiable")
     write_tree(host, {"proc/irq/30/effective_affinity": "4\n"})
     row = rows(host, 1)["isolcpus"]
     assert row["state"] == "ignored-by-kernel"
@@ -83,6 +86,21 @@ def test_whatever_interrupts_an_isolated_cpu_is_a_finding(host: Path) -> None:
     assert (many["name"], many["state"]) == ("interrupts", "no-setting")
     assert few["state"] == "no-setting"
     assert "eth0-rx-1 5000.0" in lowlat("verify", "--root", host).out
+
+
+def test_interrupts_that_no_setting_removes_have_a_limit(host: Path) -> None:
+    count(host, QUIET, CAL=("Function call interrupts", [0.0, 0.0, 150.0, 3.0]))
+    answer = lowlat("verify", "--root", host)
+    said = " ".join(answer.out.split())
+    assert answer.status == 0 and "2 rows of noise that no setting removes" in said
+    assert "no-setting" not in said.rpartition(" settings: ")[2]
+    assert "/isolated is 1-3; no managed interrupts here" in said, "what it shows goes first"
+    assert lowlat("verify", "--root", host, "--limit", "500").status == 0
+    over = lowlat("verify", "--root", host, "--limit", "100")
+    assert over.status == 1 and "--limit 100 not met: CPU 2 takes 15" in over.err
+    (host / ".lowlat/counters").unlink()
+    unknown = lowlat("verify", "--root", host, "--limit", "100")
+    assert unknown.status == 2 and "no interrupts were counted" in unknown.err
 
 
 def test_a_row_is_told_from_two_events_on_and_blames_a_setting_from_three(host: Path) -> None:

@@ -34,6 +34,9 @@ _STOCK = (
 #: The longest name that gets its text on the same line.
 _NAME = 30
 
+#: The folders of a path, which say less than what its file shows.
+_FOLDERS = re.compile(r"(?<!\S)/(?:[^/\s]+/)+")
+
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -53,9 +56,16 @@ def describe(plan: Plan, rows: Sequence[Finding], root: Root) -> Iterator[str]:
     advice = _advice(root) if any(map(_left_undone, rows)) else ""
     yield from (["", *filled(advice)] if advice else [])
     yield ""
-    counts = Counter(row.state.value for row in rows)
-    told = ", ".join(f"{n} {state}" for state, n in counts.items())
-    yield from filled(f"{len(rows)} settings: {told}")
+    yield from filled(_counted([row.state for row in rows]))
+
+
+def _counted(states: Sequence[Standing]) -> str:
+    """How many settings are in which state, and how many rows are of no setting."""
+    settings = [state.value for state in states if state is not Standing.NO_SETTING]
+    told = ", ".join(f"{n} {state}" for state, n in Counter(settings).items())
+    noise = len(states) - len(settings)
+    seen = f"; {noise} rows of noise that no setting removes (only --limit judges interrupts)"
+    return f"{len(settings)} settings: {told}{seen if noise else ''}"
 
 
 def _advice(root: Root) -> str:
@@ -93,7 +103,9 @@ def _briefly(rows: Iterable[Finding], told: Callable[[Finding], str]) -> Iterato
     for group in groups:
         name = plain(group[0].name)
         text = _together(group, [*map(told, group)])
-        yield f"  {name.ljust(width)}  {cut(text, columns() - 4 - max(len(name), width))}".rstrip()
+        room = columns() - 4 - max(len(name), width)
+        text = text if len(text) <= room else _FOLDERS.sub("…/", text)
+        yield f"  {name.ljust(width)}  {cut(text, room)}".rstrip()
 
 
 def _alike(rows: Iterable[Finding]) -> Iterable[list[Finding]]:

@@ -43,8 +43,9 @@ class BootFindings:
         self._effects = Effects(behaviour, messages, self._readings)
 
     def rows(self) -> list[Finding]:
-        """A row for each planned parameter, then one for each parameter that was not planned."""
-        return [*self._planned.values(), *self._not_planned()]
+        """A row for each planned parameter, then one for each part of them that cannot be seen, and
+        for each parameter that was not planned."""
+        return [*self._planned.values(), *self._unseen(), *self._not_planned()]
 
     def row(self, name: str) -> Optional[Finding]:
         """The row of a planned parameter."""
@@ -59,9 +60,21 @@ class BootFindings:
     def _planned(self) -> dict[str, Finding]:
         return {item.name: self._row(item) for item in self._plan.parameters}
 
+    @cached_property
+    def _judged(self) -> dict[str, Judged]:
+        return {item.name: self._judge(item) for item in self._plan.parameters}
+
     def _row(self, item: PlannedParameter) -> Finding:
-        state, held, evidence = self._judge(item)
+        state, held, evidence, _ = self._judged[item.name]
         return Finding(item.name, CMDLINE, item.value, held, state, None, evidence)
+
+    def _unseen(self) -> Iterator[Finding]:
+        for name, judged in self._judged.items():
+            if judged.unseen:
+                why = f"too few managed interrupts to tell what {name}={judged.unseen} does"
+                yield Finding(
+                    judged.unseen, CMDLINE, judged.unseen, None, Standing.UNVERIFIABLE, None, why
+                )
 
     def _not_planned(self) -> Iterator[Finding]:
         for entry, (*_, given) in unplanned(self._plan, self._line or ""):

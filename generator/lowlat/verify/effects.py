@@ -139,8 +139,9 @@ class Effects:
     def _unseen(self, sign: Evidence, held: Optional[Judged]) -> Judged:
         """The evidence for a parameter whose effect cannot be seen."""
         if sign.shows is EvidenceKind.MANAGED_IRQ and held is not None:
-            why = f"{held.evidence}; too few managed interrupts to tell what managed_irq does"
-            return held._replace(evidence=why)
+            if self._behaviour.kept:
+                return held._replace(unseen="managed_irq")
+            return held._replace(evidence=f"{held.evidence}; no managed interrupts here")
         if sign.shows is EvidenceKind.COPY:
             why = f"{_GIVEN}; nothing shows its effect in the kernel"
             why = f"{held.evidence}, but that is the parameter's own copy" if held else why

@@ -56,8 +56,10 @@ def of_setting(rows: Iterable[Finding], name: Optional[str]) -> Optional[Finding
 
 
 class Judged(NamedTuple):
-    """The state of a parameter, its effective value, and the evidence."""
+    """The state of a parameter, its effective value, and the evidence; ``unseen`` is the part of
+    its value whose effect nothing shows."""
 
     state: Standing
     effective: Optional[str]
     evidence: str
+    unseen: str = ""
