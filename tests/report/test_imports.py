@@ -213,6 +213,16 @@ def test_how_options_are_written_makes_no_difference(bench: ReportBench) -> None
     assert any(told in flag for flag in json.loads(out)["flags"])
 
 
+def test_a_maximum_of_a_longer_time_is_not_called_longer(bench: ReportBench) -> None:
+    """In the row of its boots as in that of its CPUs."""
+    text = (TOOLS / "oslat-2.4-text.txt").read_text()
+    longer = text.replace("2.002 2.001 (sec)", "2.202 2.201 (sec)")
+    assert longer != text
+    files = bench.write("a.txt", text), "--against", bench.write("b.txt", longer)
+    rows = [row for row in bench.call(*files)[1].splitlines() if " maximum of " in row]
+    assert [row.endswith(" -") for row in rows[1:3]] == [True, True]
+
+
 def test_different_tools_are_not_compared(bench: ReportBench) -> None:
     words = str(TOOLS / "oslat-2.4-text.txt"), "--against", str(TOOLS / "cyclictest-2.4-quiet.txt")
     status, out = bench.call(*words, "--json")

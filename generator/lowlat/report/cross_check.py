@@ -104,6 +104,7 @@ def _of_boots(one: Endpoint) -> Endpoint:
         one,
         name=f"{tool}{_BOOT}{shown}",
         pooling=Pooling.BOOTS,
+        maximum=one.pooling is Pooling.LARGEST,
         title=f"{of}{row}, us",
         column="",
         subject=replace(one.subject, name=of, column=f"{of}, us"),

@@ -13,9 +13,16 @@ _ENOUGH = 0.999
 
 def check(found: Iterable[Observed]) -> None:
     """Raises Unmet, naming every limit that was exceeded or not observed for long enough."""
+    for words in told(found):
+        raise Unmet(words)
+
+
+def told(found: Iterable[Observed]) -> Iterator[str]:
+    """A sentence on all limits that were exceeded or not observed for long enough, if there are
+    some."""
     missed = [words for one in found for words in _missed(one)]
     if missed:
-        raise Unmet(f"--limit not met: {'; '.join(missed)}")
+        yield f"--limit not met: {'; '.join(missed)}"
 
 
 def _missed(one: Observed) -> Iterator[str]:

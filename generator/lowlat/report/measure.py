@@ -62,7 +62,8 @@ class Measure:
 
     ``durations``: it is a duration, which means nothing under emulation. ``counted``: a rate of
     counted events. ``share`` is that of a percentile, ``beyond`` for a percentile of the time the
-    share above it, else 0; ``counts`` is the histogram behind a percentile.
+    share above it, else 0; ``counts`` is the histogram behind a percentile. ``maximum``: the longer
+    one looks, the larger it is.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Measure:
     share: float = 0.0
     beyond: float = 0.0
     counts: Callable[[CpuRun], Optional[Counts]] = lambda cpu: None
+    maximum: bool = False
 
     def key(self, cpu: Cpu = "all") -> Key:
         return Key(self.name, cpu, self.row)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import fmean
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
@@ -207,12 +208,15 @@ class PairFigure:
         arms = (self.before, self.after)
         one, other = (pooling.of_arm(arm, self.measure, self.floor) for arm in arms)
         known = counted or all(max(arm) >= self.floor for arm in arms)
+        times = fmean(self.seconds[0]), fmean(self.seconds[1])
         return ComparedFigure(
             key=self.key,
             unit=self.measure.unit,
             before=one,
             after=other,
-            ratio=pooling.ratio(self.measure, (one, other), (1.0, 1.0)) if known else None,
+            ratio=pooling.ratio(self.measure, (one, other), (times[0], times[1]))
+            if known
+            else None,
             primary=self.key == self.pair.primary,
             counts=self._counts() if counted and self.known else None,
             ranges=(_ends(self.before), _ends(self.after)),

@@ -17,8 +17,9 @@ from lowlat.model.tool import MoreThan
 from lowlat.report import cross_check, figures
 from lowlat.report.measure import Key, Measure, Pooling
 
-#: Observed times that differ by more than this share give maxima that do not compare.
-_ALIKE = 0.01
+#: Observed times that differ by more than this share give maxima that do not compare. Other tools
+#: measure for a little more or less than they were asked to.
+_ALIKE = 0.04
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,8 @@ def ratio(
     if isinstance(before, MoreThan) or isinstance(after, MoreThan):
         return None
     apart = abs(seconds[0] - seconds[1]) > _ALIKE * max(seconds)
-    return None if not after or (measure.pooling is Pooling.LARGEST and apart) else before / after
+    maximum = measure.maximum or measure.pooling is Pooling.LARGEST
+    return None if not after or (maximum and apart) else before / after
 
 
 def _of_cpu(

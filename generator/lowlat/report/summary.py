@@ -115,6 +115,7 @@ def _row(report: Report) -> tuple[str, ...]:
 
 def notes(comparison: Comparison) -> Iterator[str]:
     """Notes on the arms that the headline lacks; the same note on several arms is one sentence."""
+    yield from limit_words.told(comparison.limits)
     yield from gate.told(comparison.gates)
     if comparison.described:
         yield from comparison.described.flags
