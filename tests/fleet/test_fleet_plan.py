@@ -105,14 +105,17 @@ def test_slurm_gets_a_line_for_each_class_in_its_own_numbers(racks: Path) -> Non
     ]
     alone = lowlat("cpus", "housekeeping", "--as", "slurm", "--root", racks / "b1", *asked)
     assert alone.out == "CpuSpecList=0,1\n"
-    folders(racks, ("one", machine(cpus=1)))
+    folders(racks, ("one", machine(cpus=1)), ("a4 State=DOWN", machine(cpus=4)))
     hybrid = Shape(kinds=(Kind(2, 2), Kind(4, 1)), types_by="perf")
     synthetic.write(hybrid.model(), racks / "hybrid")
     answer = fleet(racks, "--as", "slurm", *asked)
     assert answer.status == 1
     why = [line for line in answer.out.splitlines() if line.startswith("# ")]
-    assert [line.split(": ")[0].rpartition("/")[2] for line in why] == ["one", "# hybrid"]
-    assert "these differ" in why[1] and "NodeName=hybrid" not in answer.out
+    assert [line.split(": ")[0].rpartition("/")[2] for line in why] == [
+        *("one", "a4 State=DOWN", "# hybrid"),
+    ]
+    assert why[1].endswith(": not the name of a node") and "these differ" in why[2]
+    assert "NodeName=hybrid" not in answer.out and "NodeName=a[1-3] CpuSpecList=0" in answer.out
 
 
 def test_a_class_is_compared_with_the_most_similar_one_also_an_odd_one(tmp_path: Path) -> None:

@@ -5,14 +5,20 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import Optional
 
 #: A name, its number, and what follows that.
 _NUMBERED = re.compile(r"(\D*(?:\d+\D+)*?)(\d{1,9})(\D*)", re.ASCII)
 
 
-def of_capture(path: str) -> str:
-    """The node's name: "racks/node7.txt.gz" is of node7."""
-    return Path(path).name.removesuffix(".gz").removesuffix(".txt")
+#: What a name may be made of: what slurm.conf and a hostlist take as they are.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
+
+
+def of_capture(path: str) -> Optional[str]:
+    """The node's name: "racks/node7.txt.gz" is of node7. None if that cannot be one."""
+    name = Path(path).name.removesuffix(".gz").removesuffix(".txt")
+    return name if _NAME.fullmatch(name) else None
 
 
 def hostlist(names: Iterable[str]) -> str:

@@ -181,11 +181,13 @@ def _for_slurm(groups: Sequence[MachineClass], bad: list[tuple[str, str]]) -> It
     """A row of slurm.conf for each class; what has none is a comment, and added to ``bad``."""
     rows = []
     for one in groups:
-        nodes = node_names.hostlist(map(node_names.of_capture, one.members))
+        named = {path: node_names.of_capture(path) for path in one.members}
+        nodes = node_names.hostlist(filter(None, named.values()))
+        bad += [(path, "not the name of a node") for path, name in named.items() if not name]
         booted = chosen_plan.at_boot(one.plan, one.machine)
         chosen = ChosenCpus(one.plan.housekeeping, one.plan, booted, one.machine.cpus.offline)
         try:
-            rows += [f"NodeName={nodes} {row}" for row in cpu_forms.rows("slurm", chosen)]
+            rows += [f"NodeName={nodes} {row}" for row in cpu_forms.rows("slurm", chosen) if nodes]
         except Unmet as error:
             bad.append((nodes, error.message))
     yield from (*rows, *(f"# {name}: {why}" for name, why in bad))
