@@ -71,7 +71,7 @@ def test_the_options_of_plan_and_a_stored_plan_give_the_cpus_of_that_plan(
     ):
         answer = lowlat("cpus", *where, EPYC, *words)
         assert (answer.status, answer.out) == (0, f"{title}{kept}\n"), answer
-        assert f"of {which}: {told}\n" in answer.err
+        assert f"lowlat-gen: CPUs of {which}: {told}\n" in answer.err
     default = lowlat("cpus", *where, EPYC)
     assert default.out != f"{title}{kept}\n"
     assert "of the default plan, as none is applied: profile lowlat, isolated" in default.err

@@ -151,7 +151,7 @@ def remark(plan: Plan, root: Root, which: str = "", more: str = _MORE) -> None:
     isolated = store.now(root)
     if store.is_booted(plan, root) or (isolated and isolated.plan == plan):
         return
-    note(which and f"of {which}: {summary(plan.profile, plan.isolated)}")
+    note(which and f"CPUs of {which}: {summary(plan.profile, plan.isolated)}")
     with suppress(Refused):
         note(_difference(plan, applied(root)))
     for warning in plan.warnings[:1]:
