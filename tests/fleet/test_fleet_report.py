@@ -111,8 +111,8 @@ def test_each_host_has_the_report_that_it_has_alone(fleet: Fleet) -> None:
 
 
 def test_folders_of_runs_are_taken_and_the_notes_of_runs_are_told(fleet: Fleet) -> None:
-    fleet.host("a", BEFORE[:6], AFTER[:6])
-    fleet.host("b", BEFORE[:6], AFTER[:6])
+    for name in "ab":
+        fleet.host(name, BEFORE[:6], scaled(AFTER[:6], 3e-4))
     for paths, side in zip(fleet.sides, ("before", "after")):
         (folder := fleet.folder / side).mkdir()
         for path in map(Path, paths):
@@ -128,7 +128,11 @@ def test_folders_of_runs_are_taken_and_the_notes_of_runs_are_told(fleet: Fleet) 
     marked = "stock a-stock-0.json, stock a-stock-1.json, stock a-stock-2.json and 21 more"
     assert f"- no machine measured this ({marked})" in told
     assert told.count("no machine measured this") == 1 and "- of b alone (stock b-stock-0" in told
-    assert "6 pairs make a finding only if all agree" in page.read_text()
+    drawn = page.read_text()
+    assert "6 pairs make a finding only if all agree" in drawn
+    # A number on the left edge of the drawing begins there: half of it would lie outside.
+    (edge,) = re.findall(r'<text x="12"[^>]* class="tick" text-anchor="(\w+)">0.0001<', drawn)
+    assert edge == "start"
 
 
 def test_what_hosts_differ_in_is_no_effect(fleet: Fleet) -> None:
