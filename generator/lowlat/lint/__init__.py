@@ -53,7 +53,8 @@ def against(line: LintedLine, words: Sequence[JudgedWord], wanted: Profile) -> A
     judged."""
     isolated = line.boot_line.target.isolated if wanted.isolates else None
     if wanted.isolates and not isolated:
-        return Against(why="the line isolates no CPU; 'lowlat-gen plan' shows which ones would be")
+        command = f"lowlat-gen plan --profile {wanted.name}"
+        return Against(why=f"the line isolates no CPU; '{command}' shows which ones would be")
     limits = (word.text for word in line.effect.words if word.name in LIMITING and line.taken(word))
     machine = replace(line.now, cmdline=" ".join(limits))  # the boot is this line's
     try:
