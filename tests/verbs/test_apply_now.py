@@ -106,7 +106,8 @@ def test_each_named_set_gets_a_partition(tree: Path, kind: str) -> None:
 
 
 def test_every_verb_speaks_of_what_is_isolated_now(tree: Path) -> None:
-    done(tree, "apply", "--now", "--isolate", "2-3")
+    said = done(tree, "apply", "--now", "--isolate", "2-3")
+    assert "'lowlat-gen plan --now --isolate 2-3' tells what each is" in said
     status = json.loads(done(tree, "status", "--json"))
     assert (status["state"], status["decision"]) == ("none", None)
     now = status["now"]
