@@ -90,7 +90,8 @@ def test_the_report_over_hosts_tells_what_the_campaign_lacks(fleet: WrittenFleet
     assert fleet.call("--seed", 7).status == 0
     runs = fleet.boots(json.loads(fleet.out.read_text()))
     told = fleet.report(runs)
-    assert told["claim"]["campaign"] == {"digest": fleet.digest, "kexec": False, "departures": []}
+    found = told["claim"]["campaign"]
+    assert (found["digest"], found["departures"]) == (fleet.digest, [])
     assert told["claim"]["verdict"] == "reduced" and "8 rounds on 2 hosts" in told["claim"]["why"]
     runs.pop(3).unlink()
     assert fleet.report(runs)["claim"]["campaign"]["departures"] == ["missing: boot 4"]
