@@ -208,6 +208,10 @@ def test_kubernetes_finds_the_forms_that_a_plan_is_written_in() -> None:
     assert "--format performance-profile" in told and "--format kubelet" in told
 
 
+def test_who_looks_for_power_is_led_to_watts() -> None:
+    assert "explain heat" in lowlat("explain", "power").out
+
+
 def test_the_overview_begins_with_the_guides() -> None:
     overview = lowlat("explain").out
     assert overview.startswith("Guides")
