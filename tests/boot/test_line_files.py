@@ -355,6 +355,13 @@ def test_a_step_names_what_is_there(section: str, tmp_path: Path) -> None:
 def test_each_next_step_is_one_that_is_not_refused(tmp_path: Path) -> None:
     """By the state, and by whether kexec can try the line."""
     plant(tmp_path, TREES["extlinux"])
+    tune = "tune", "--dry-run", "--boots", "8", "--reboot", "--root", tmp_path
+    write_tree(tmp_path, {"usr/sbin/tuned": "", "etc/tuned/active_profile": "balanced\n"})
+    nor = "(nor does kexec try it: kernel.kexec_load_disabled is set"
+    assert nor in lowlat(*tune).refused(), "nothing is applied, so 'promote' has no step"
+    write_tree(tmp_path, {"proc/sys/kernel/kexec_load_disabled": "0\n"})
+    assert lowlat(*tune).refused().endswith("(--kexec tries the line without the loader)")
+    write_tree(tmp_path, {"proc/sys/kernel/kexec_load_disabled": "1\n"})
     said = gen(tmp_path, "apply")
     assert "isolcpus=9 on the stock line (/boot/extlinux/extlinux.conf) is left out" in said
     assert "no 'lowlat-gen trial --kexec' either: kernel.kexec_load_disabled is set" in said

@@ -59,13 +59,14 @@ def next_steps(root: Root) -> str:
 
 
 def no_kexec(root: Root) -> str:
-    """The reason why kexec cannot try the line of the applied plan; "" if it can."""
+    """The reason why kexec cannot try the line of the applied plan, else a line of this kernel; ""
+    if it can."""
     loader = foreign.recognise(root, boot_loader.recognise(root))
     return loader.no_kexec or _no_kexec(root, _menu(root, _stored(root), None))
 
 
 def _no_kexec(root: Root, menu: BootMenu) -> str:
-    entry = next(menu.tuned(trial=True), None)
+    entry = next(menu.tuned(trial=True), menu.default)
     return kexec.why_not(root, entry.release, entry.words) if entry else "no plan is applied"
 
 
@@ -173,9 +174,12 @@ class ByHand(Loader):
 
     def check_one_shot(self) -> None:
         why = f"this machine boots with {self.name}: {self.cannot_try}"
-        by_kexec = "--kexec tries the line without the loader"
-        by_hand = "'lowlat-gen promote' prints the step"
-        raise Refused(why, hint=by_hand if no_kexec(self._root) else by_kexec)
+        hint = "--kexec tries the line without the loader"
+        if not_either := no_kexec(self._root):
+            applied = any(self.describe().tuned())
+            by_hand = "'lowlat-gen promote' prints the step"
+            hint = by_hand if applied else f"nor does kexec try it: {not_either}"
+        raise Refused(why, hint=hint)
 
     def one_shot(self, entry: Optional[BootEntry]) -> None:
         self.check_one_shot()
