@@ -4,7 +4,7 @@
 import configparser
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -193,10 +193,18 @@ def _packaged(name: str, root: Optional[Root]) -> str:
     if not is_name(name) or not path.is_file():
         known = names(root or Root())
         near = [one for one in known if one == f"lowlat-{name}"]
+        near += _made_for(name)
         near += difflib.get_close_matches(name[:64], known, n=1, cutoff=0.8)
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
         raise Refused(f"there is no profile '{name[:64]}'", hint=hint)
     return path.read_text("utf-8")
+
+
+def _made_for(work: str) -> Iterator[str]:
+    """The packaged profiles that name this kind of work, such as trading or games."""
+    for name in packaged_names():
+        if work.lower() in re.findall(r"\w+", load_packaged(name).audience.lower()):
+            yield name
 
 
 def packaged_names() -> list[str]:
