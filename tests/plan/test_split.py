@@ -283,7 +283,7 @@ def test_the_system_gets_whole_caches_where_that_costs_an_eighth_at_most(host: H
     # last.
     cpus = host(Shape(kinds=(Kind(64),), cores_per_cache=16)).plan()["cpus"]
     assert cpus["housekeeping"] == "0-1"
-    shared = [r["cpus"] for r in cpus["reasons"] if "used last" in r["why"]]
+    shared = [r["cpus"] for r in cpus["reasons"] if "uses them last" in r["why"]]
     assert shared == ["2-15"]
     assert cpus["preferred"] == [*range(16, 64), *range(2, 16)]
     # If all CPUs share one cache, no CPU is better off, and that is said.

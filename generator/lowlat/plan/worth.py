@@ -90,7 +90,7 @@ def _used_last(rank: Mapping[int, int], shared: CpuSet, rest: CpuSet) -> str:
     types, others = ({rank.get(cpu, 0) for cpu in cpus.ids} for cpus in (shared, rest))
     if not types & others:
         return ""
-    return ", so they are used last" + (" of their core type" if len(types | others) > 1 else "")
+    return ", so 'run' uses them last" + (" of their core type" if len(types | others) > 1 else "")
 
 
 def _third_level_sizes(machine: Machine) -> Mapping[str, CpuSet]:
