@@ -249,6 +249,7 @@ def test_the_page_has_every_host(fleet: Fleet, tmp_path: Path) -> None:
     # Text, table and drawing tell a change in the same words.
     (worse,) = re.findall(r"<td[^>]*>(\S+ times more)</td>", text)
     assert f"{worse}, increased" in text and f" {worse} " in answer.out
+    assert "(noise, ppm of the time; better: less" in " ".join(answer.out.split())
     assert ">descriptive only</td>" in text and "descriptive-only" not in answer.out
 
 

@@ -12,6 +12,8 @@ from lowlat.fleet.notes import notes
 from lowlat.measure.run_file import read_runs
 from lowlat.model.run import Run
 from lowlat.report import as_json, as_text, wording
+from lowlat.report.endpoint import SUBJECTS
+from lowlat.report.measure import size
 from lowlat.report.tables import Table
 from lowlat.report.verdict import REFUSED, in_words
 from lowlat.verbs import options, report_output
@@ -89,14 +91,18 @@ def describe(report: FleetReport) -> Iterator[str]:
 
 def _table(report: FleetReport) -> Table:
     header = ("host", "boots", "before", "after", "change", "95 %", "verdict")
-    return Table(header, tuple(map(_shown, report.hosts)), note=wording.BETTER)
+    of = {host.report.primary.name for host in report.hosts if host.report.primary}
+    about = (f"{SUBJECTS[name].name.lower()}, {SUBJECTS[name].unit}" for name in sorted(of))
+    note = "; ".join((*about, wording.BETTER))
+    return Table(header, tuple(map(_shown, report.hosts)), note=note)
 
 
 def _shown(host: Host) -> tuple[str, ...]:
     own, boots = host.report.primary, "{} + {}".format(*host.report.boots)
-    words = ("-",) * 4
+    words: tuple[str, ...] = ("-",) * 4
     if own:
-        words = (*wording.values(own, host.report), wording.change(own), wording.interval(own))
+        values = (wording.number(value / size(own.unit)) for value in (own.before, own.after))
+        words = (*values, wording.change(own), wording.interval(own))
     return (host.name, boots, *words, in_words(host.report.verdict))
 
 
