@@ -14,7 +14,8 @@ from test_raspberry_pi import make_pi
 
 from lowlat.verbs import VERBS
 from support.cli import GEN
-from support.hosttree import NEEDS, Host, Namespace, make
+from support.hosttree import NEEDS, Host, Namespace, foreseen_changes, make, refusal
+from support.machines import write_tree
 from support.powercut import NEEDS_CC
 
 pytest_plugins = ["support.hosttree"]
@@ -155,6 +156,25 @@ def test_what_a_dry_run_cannot_check_is_named(host: Host) -> None:
     _script(host, "000_proxmox_boot_header", "#!/bin/sh\nproxmox-boot-tool refresh\n")
     said = host.done("apply", "--dry-run")
     assert "/etc/grub.d/000_proxmox_boot_header calls proxmox-boot-tool" in said
+
+
+def test_before_anything_is_installed_a_dry_run_lists_the_same_files(
+    host: Host, tmp_path: Path
+) -> None:
+    installed = foreseen_changes(host.done("apply", "--dry-run").splitlines())
+    assert "etc/grub.d/99_lowlat" in installed
+    tools = dict.fromkeys(("sbin/grub-mkconfig", "bin/grub-script-check"), "")
+    usr = write_tree(tmp_path / "usr", {**tools, "lib/systemd/system/tmp.mount": ""})
+    host.mount("--bind", usr, host.path / "usr")
+    said = host.lowlat("apply", "--dry-run")
+    assert foreseen_changes(said.out.splitlines()) == installed
+    missing = [row for row in said.out.splitlines() if row.startswith("missing: ")]
+    assert "TuneD is not installed" in missing[0] and "lowlat-gen is not installed" in missing[1]
+    # As the act.
+    assert said.status == 2 and said.err == f"lowlat-gen: {refusal(host, 'apply')}\n"
+    without = host.lowlat("apply", "--dry-run", "--runtime", "none")
+    assert without.status == 2 and "lowlat-gen is not installed" in without.err
+    assert without.out.count("missing: ") == 1
 
 
 def test_a_tree_s_programs_are_kept_from_this_machine_or_not_run(host: Host) -> None:

@@ -40,9 +40,8 @@ class Proposal:
 
 def check(root: Root, loader: Loader, boot: str, runtime: str) -> None:
     """Raises Refused if this host is not ready for ``apply`` with these options: a plan is applied
-    with others, TuneD is missing or still has lowlat-local selected, the loader's files cannot be
-    written or take no new entry, lowlat-gen is not installed there, or a file of lowlat was edited
-    or is writable by others than root."""
+    with others, TuneD still has lowlat-local selected, the loader's files cannot be written or take
+    no new entry, or a file of lowlat was edited or is writable by others than root."""
     made = decisions.read(root)
     if made is not None and made.boot != boot:
         why = f"--boot {made.boot} is applied here, and {boot} would double the line"
@@ -53,11 +52,6 @@ def check(root: Root, loader: Loader, boot: str, runtime: str) -> None:
             f"--runtime none: TuneD has {tuned.LOCAL} selected in this boot",
             hint="boot the stock entry first, or take everything back with 'lowlat-gen rollback'",
         )
-    if runtime == "tuned" and tuned.state(root) == "absent":
-        # TuneD applies the run-time settings.
-        hint = f"{process.package_hint('TuneD')}, or apply --runtime none"
-        raise process.NotInstalled("TuneD", hint=hint)
-    programs.ourselves(root)
     loader.check()
     if boot == "own":
         loader.check_new()
@@ -67,6 +61,18 @@ def check(root: Root, loader: Loader, boot: str, runtime: str) -> None:
     disk = Disk(root)
     for path in edited(disk, journals.read(disk, to_write=True)):
         raise edited_since(path)
+
+
+def lacks(root: Root, runtime: str) -> Iterator[Refused]:
+    """What has to be installed before apply(): TuneD, which applies the run-time settings, and a
+    lowlat-gen that only root can replace."""
+    if runtime == "tuned" and tuned.state(root) == "absent":
+        hint = f"{process.package_hint('TuneD')}, or apply --runtime none"
+        yield process.NotInstalled("TuneD", hint=hint)
+    try:
+        programs.ourselves(root)
+    except Refused as error:
+        yield error
 
 
 def prepare(
@@ -230,8 +236,7 @@ def _write_inputs(proposal: Proposal, loader: Loader, change: Transaction) -> No
 def write_profile(change: Transaction, plan: Plan, *, by_plugin: bool = False) -> None:
     """Write TuneD's profile of this machine, ``by_plugin`` with the boot line. The profile that it
     includes is written only if no package installed the same."""
-    program = programs.ourselves(change.root)
-    for file in files.tuned_files(plan, change.root, program, by_plugin=by_plugin):
+    for file in files.tuned_files(plan, change.root, change.program, by_plugin=by_plugin):
         packaged = file.path.startswith("/usr/") and change.root.read_bytes(file.path)
         if packaged == file.content.encode():
             continue

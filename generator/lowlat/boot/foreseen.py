@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from typing import Optional
 
+from lowlat.base.errors import Refused
 from lowlat.boot import journal as journals
 from lowlat.boot.disk import FileSnapshot
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
+from lowlat.render import hooks
 
 
 class Foreseen(Transaction):
@@ -25,6 +27,14 @@ class Foreseen(Transaction):
 
     def __exit__(self, kind: object, error: Optional[BaseException], traceback: object) -> None:
         pass
+
+    @property
+    def program(self) -> str:
+        """The package's, where none is installed that hooks can run."""
+        try:
+            return super().program
+        except Refused:
+            return hooks.PROGRAM
 
     def _set(self, path: str, wanted: Optional[FileSnapshot]) -> None:
         now = self.disk.get(path)

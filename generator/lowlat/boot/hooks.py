@@ -9,7 +9,6 @@ from typing import Optional
 
 from lowlat.base import resources
 from lowlat.base.errors import Refused
-from lowlat.boot import programs
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
 from lowlat.render import hooks
@@ -36,24 +35,24 @@ def has_systemd(root: Root) -> bool:
 
 
 def write_grub(change: Transaction) -> None:
-    _write(change, hooks.grub(programs.ourselves(change.root)))
+    _write(change, hooks.grub(change.program))
 
 
 def write_plugin(change: Transaction) -> None:
     """Install the plugin unless a package installed it."""
-    _write(change, [hooks.settings(programs.ourselves(change.root))])
+    _write(change, [hooks.settings(change.program)])
     _write(change, [_plugin()], _PLUGINS)
 
 
 def write_kernel_scripts(change: Transaction) -> None:
-    _write(change, [hooks.settings(programs.ourselves(change.root)), *_scripts()])
+    _write(change, [hooks.settings(change.program), *_scripts()])
 
 
 def write_units(change: Transaction, *, tuned: bool) -> None:
     """Install the units unless a package installed them; ``tuned`` enables the first one."""
     if not has_systemd(change.root):
         return
-    _write(change, _units(change.root), _UNITS)
+    _write(change, _units(change.program), _UNITS)
     wanted = f"{_OWN_UNITS}/tuned.service.wants/{_BOOT}"
     if tuned:
         change.link(wanted, _packaged(change.root, _BOOT, _UNITS) or f"{_OWN_UNITS}/{_BOOT}")
@@ -64,8 +63,8 @@ def write_units(change: Transaction, *, tuned: bool) -> None:
 def upgrade(change: Transaction) -> Iterator[str]:
     """Rewrite the files that an earlier lowlat installed outside its package. Yields messages about
     edited files, which stay."""
-    grub = hooks.grub(programs.ourselves(change.root))
-    for file in (*grub, _plugin(), *_scripts(), *_units(change.root)):
+    grub = hooks.grub(change.program)
+    for file in (*grub, _plugin(), *_scripts(), *_units(change.program)):
         try:
             if file.path in change.journal.entries and change.disk.get(file.path) is not None:
                 _write(change, [file])
@@ -96,7 +95,7 @@ def _scripts() -> Iterator[RenderedFile]:
     return (RenderedFile(path, 0o755, text) for path in _SCRIPTS)
 
 
-def _units(root: Root) -> Iterator[RenderedFile]:
+def _units(program: str) -> Iterator[RenderedFile]:
     for name in (_BOOT, _TRIAL):
-        text = hooks.template(f"systemd/{name}", programs.ourselves(root))
+        text = hooks.template(f"systemd/{name}", program)
         yield RenderedFile(f"{_OWN_UNITS}/{name}", 0o644, text)

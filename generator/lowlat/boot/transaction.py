@@ -16,6 +16,7 @@ from typing import Optional
 from lowlat.base import files
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import journal as journals
+from lowlat.boot import programs
 from lowlat.boot.disk import Disk, FileSnapshot, digest
 from lowlat.boot.journal import Journal, JournalEntry
 from lowlat.host.root import Root
@@ -97,6 +98,11 @@ class Transaction:
         with self._held:
             if error is not None:
                 self._undo(error)
+
+    @property
+    def program(self) -> str:
+        """The path of lowlat-gen for the files that call it. Raises Refused as ourselves()."""
+        return programs.ourselves(self.root)
 
     def write(self, path: str, content: str, mode: int = 0o644) -> None:
         """Write a regular file. Raises Refused if it was edited since lowlat wrote it."""

@@ -53,6 +53,9 @@ def main(args: ApplyArguments) -> int:
     runtime = args.runtime or (made.runtime if made else "tuned")
     decision = Decision(plan.profile, plan.isolated, choice.wanted, boot_by, runtime)
     proposal, loader = apply.prepare(root, chosen.machine, plan, decision)
+    lacking = list(apply.lacks(root, runtime))
+    if lacking and not args.dry_run:
+        raise lacking[0]
     boot = loader.describe()
     changed = not apply.is_in_place(proposal, boot, root)
     before, after = apply.lines(proposal.plan, boot)
@@ -63,8 +66,11 @@ def main(args: ApplyArguments) -> int:
         said += list(_shown(proposal, loader, root, boot))
     else:
         said += list(_applied(proposal, loader, root, args.accept_pending, boot))
+    said += [f"missing: {lack}" for lack in lacking]
     after = after if changed else before
     options.show_change(args.json, changed, said, before, after, host_name(root))
+    if lacking:
+        raise lacking[0]
     return 0
 
 

@@ -84,6 +84,8 @@ def _prepare(root: Root, args: TuneArguments) -> tuple[Proposal, Loader, LoopSta
     start.check_boot(root, plan)
     decision = Decision(plan.profile, plan.isolated, choice.wanted)
     proposal, loader = apply.prepare(root, chosen.machine, plan, decision)
+    for lack in apply.lacks(root, decision.runtime):
+        raise lack
     return proposal, loader, start.prepare(root, proposal, loader, args.wanted)
 
 
