@@ -4,6 +4,7 @@
 import os
 import resource
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -13,11 +14,12 @@ from lowlat.base import process
 from lowlat.base.arguments import flag, positional
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import bold, filled, item, section
-from lowlat.boot import entry_line, kexec
+from lowlat.boot import apply, decision, entry_line, kexec
 from lowlat.boot.loaders import detect
 from lowlat.boot.loaders.by_hand import ByHand
+from lowlat.boot.loaders.interface import Unwritable
 from lowlat.host import noise, tuned
-from lowlat.host.archive import open_root
+from lowlat.host.archive import Archive, open_root
 from lowlat.host.root import CPU, Root
 from lowlat.measure.child import find_harness
 from lowlat.measure.tools.known import KNOWN
@@ -89,14 +91,14 @@ def _describe(verbs: tuple[str, ...], lacking: tuple[Lack, ...], full: bool) -> 
     blocked = {verb for lack in lacking if not lack.use for verb in lack.verbs}
     ready = [verb for verb in verbs if verb not in blocked]
     told = "all verbs" if not blocked and len(ready) > 1 else ", ".join(ready) or "none"
-    yield from filled(told, bold("Ready") + ": ", "  ")
     limits = [lack for lack in lacking if lack.use]
+    yield from filled(told, bold("Ready with limits" if limits else "Ready") + ": ", "  ")
     yield from section("Not ready", _items(verbs, [lack for lack in lacking if not lack.use]))
     if full:
-        yield from section("Ready with limits", _items(verbs, limits))
+        yield from section("Limits", _items(verbs, limits))
     elif limits:
         named = dict.fromkeys(f"{lack.what} ({lack.use})" for lack in limits)
-        yield from filled(", ".join(named), bold("With limits") + ": ", "  ")
+        yield from filled(", ".join(named), bold("Limits") + ": ", "  ")
         yield "'lowlat-gen doctor --all' tells what to do about each."
 
 
@@ -160,11 +162,14 @@ def _container(root: Root) -> Iterator[Lack]:
 
 
 def _boot(root: Root) -> Iterator[Lack]:
+    # An archive has no programs: whether they are installed there is not known.
+    lacking = () if isinstance(root, Archive) else tuple(apply.lacks(root, _runtime(root)))
+    for lack in lacking:
+        yield Lack(("apply", "tune"), lack.message, "", lack.hint or "")
     advice = tuned.advice(root)
-    if advice:
+    if advice and not lacking:
         yield Lack(("apply", "tune"), "TuneD", "run-time settings", advice)
-    verbs, what = ("apply", "trial", "promote", "tune"), "a boot loader that lowlat writes"
-    yield from _refused(lambda: _loader(root), verbs, what, "boot entries")
+    yield from _loader(root)
     if not entry_line.has_watchdog(root):
         mend = "without it, a hard hang needs a power cycle; QEMU has a virtual one (i6300esb)"
         yield Lack(("trial", "tune"), "a hardware watchdog", "reset after a hang", mend)
@@ -172,11 +177,26 @@ def _boot(root: Root) -> Iterator[Lack]:
         yield from _refused(lambda: kexec.check(root), ("trial", "tune"), "kexec", "--kexec")
 
 
-def _loader(root: Root) -> None:
-    loader = detect.detect(root)
-    if isinstance(loader, ByHand):
-        raise Refused(f"it boots with {loader.name}", hint="'trial --kexec' needs no loader")
-    loader.check()
+def _runtime(root: Root) -> str:
+    """Who sets the run-time settings, as ``apply`` repeats it."""
+    with suppress(Refused):  # 'status' names a damaged decision
+        made = decision.read(root)
+        return made.runtime if made else "tuned"
+    return "tuned"
+
+
+def _loader(root: Root) -> Iterator[Lack]:
+    verbs, what, use = ("apply", "trial", "promote", "tune"), "a boot loader that lowlat writes", ""
+    try:
+        loader = detect.detect(root)
+        if isinstance(loader, ByHand):
+            hint = "'trial --kexec' needs no loader"
+            raise Unwritable(f"it boots with {loader.name}", hint=hint)
+        loader.check()
+    except LowlatError as error:
+        if isinstance(error, Unwritable) or isinstance(root, Archive):
+            use = "boot entries"
+        yield Lack(verbs, what, use, str(error))
 
 
 def _measuring(root: Root) -> Iterator[Lack]:
@@ -228,6 +248,9 @@ def _kernel(root: Root) -> Iterator[Lack]:
     except Refused as error:
         yield Lack(("plan", "apply", "tune"), "a plan", "", str(error))
         return
+    if not chosen.machine.cpus.isolated:
+        now = partial(chosen_plan.make_now, PlanChoice(), root)
+        yield from _refused(now, ("plan", "apply"), "isolation without a boot", "--now")
     plan = chosen.plan
     effect = read_planned(chosen.at_boot, chosen.kernel, plan.parameters)
     for why in on_host(plan, effect.isolated, root).warnings():
