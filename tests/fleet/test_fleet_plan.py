@@ -162,6 +162,21 @@ def test_a_bad_capture_is_named_and_ends_nothing(racks: Path) -> None:
     assert told.startswith("machines: 5, in 3 classes; captures without a plan: 2\n")
 
 
+def test_what_is_no_capture_is_counted_in_a_line_and_fails_nothing(racks: Path) -> None:
+    for name in ("a1.plan.json", "README"):
+        (racks / name).write_text("{}\n")
+    (racks / "deeper").mkdir()
+    answer = fleet(racks)
+    assert (answer.status, answer.err) == (0, "")
+    assert "captures without a plan: 0" in answer.out and "Without a plan" not in answer.out
+    told = " ".join(answer.out.split())
+    assert told.endswith(f"Left out, as they are no captures: {racks}/README and 2 more")
+    left = fleet(racks, "--json").json()["others"]
+    assert [Path(name).name for name in left] == ["README", "a1.plan.json", "deeper"]
+    # Named by itself, it is a fault.
+    assert fleet(racks / "README", racks / "a1").status == 1
+
+
 def test_the_options_of_plan_hold_for_all(racks: Path) -> None:
     found = fleet(racks / "a1", racks / "b1", "--isolate", "2-3", "--json").json()
     assert {one["isolated"] for one in found["classes"]} == {"2-3"}

@@ -33,6 +33,9 @@ from lowlat.host.root import ANSWERS, Root
 
 SCHEMA = "lowlat.capture/1"
 
+#: The bytes that tell what a file is: a block of tar.
+_HEAD = 512
+
 #: The answer that lists what a capture looked for in vain, a path a line.
 ABSENT = "absent"
 
@@ -237,6 +240,18 @@ def _hex(match: re.Match[str]) -> str:
 
 def _word(text: str) -> str:
     return _escape(text).replace(" ", "\\x20").replace("\t", "\\x09")
+
+
+def is_capture(path: Path) -> bool:
+    """Whether a captured machine lies there, by the looks of it: a folder with /proc or /sys, or a
+    file that begins as an archive does, plain or compressed."""
+    if path.is_dir():
+        return (path / "proc").is_dir() or (path / "sys").is_dir()
+    if not path.is_file():
+        return False
+    with files.reporting_errors(str(path)), path.open("rb") as file:
+        head = file.read(_HEAD)
+    return head.startswith((SCHEMA.encode(), b"\x1f\x8b")) or tar_file.is_tar(head)
 
 
 def load(path: str) -> Archive:

@@ -14,6 +14,7 @@ from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import bold, columns, cut, filled, section
 from lowlat.fleet import node_names
 from lowlat.fleet.classes import RUN_TIME, MachineClass, classes
+from lowlat.host import archive
 from lowlat.host.archive import open_root
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
@@ -112,7 +113,8 @@ def _plan(args: FleetArguments) -> int:
     # Refuse contradictory options once, not for each machine.
     options.consistent(args.fresh.wanted)
     bad: list[tuple[str, str]] = []
-    groups = classes(_planned(_captures(args.given), args.fresh, bad))
+    captures, others = _captures(args.given)
+    groups = classes(_planned(captures, args.fresh, bad))
     if args.out and groups:
         plans = {one.plan.id: one.plan.text() for one in groups}
         rendered = (RenderedFile(f"/{name}.json", 0o644, text) for name, text in plans.items())
@@ -120,29 +122,34 @@ def _plan(args: FleetArguments) -> int:
     if args.form:
         told = _for_slurm(groups, bad)
     else:
-        told = describe(groups, bad, _drawn if args.all else _listed)
-    options.show(args.json, lambda: _document(groups, bad), told)
+        told = describe(groups, bad, others, _drawn if args.all else _listed)
+    options.show(args.json, lambda: _document(groups, bad, others), told)
     return 1 if bad else 0
 
 
-def _captures(given: Sequence[str]) -> list[str]:
-    """Each capture once, in order. Raises Refused if a pattern matches nothing."""
+def _captures(given: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Each capture once, in order, and what else lies in the folders. Raises Refused if a pattern
+    matches nothing."""
     by_place: dict[str, str] = {}
+    others: list[str] = []
     for text in given:
         fitting = [text] if Path(text).exists() else sorted(glob(text))  # noqa: PTH207  # Path.glob takes no absolute pattern
-        captures = [capture for path in fitting for capture in _within(Path(path))]
+        captures = [capture for path in fitting for capture in _within(Path(path), others)]
         if not captures:
             raise Refused(f"{text}: no such capture", hint="give folders, archives or patterns")
         for capture in captures:
             by_place.setdefault(str(capture.resolve()), str(capture))
-    return list(by_place.values())
+    return list(by_place.values()), others
 
 
-def _within(path: Path) -> Iterable[Path]:
-    """The captured machine at a path, or all those in a folder."""
-    if not path.is_dir() or (path / "proc").is_dir() or (path / "sys").is_dir():
+def _within(path: Path, others: list[str]) -> Iterable[Path]:
+    """The captured machine at a path, or all those in a folder; ``others`` collects the rest."""
+    if not path.is_dir() or archive.is_capture(path):
         return [path]
-    return sorted(path.iterdir())
+    found = sorted(path.iterdir())
+    captures = [each for each in found if archive.is_capture(each)]
+    others += (str(each) for each in found if each not in captures)
+    return captures
 
 
 def _planned(
@@ -158,7 +165,9 @@ def _planned(
             bad.append((capture, error.message.removeprefix(f"--root {capture}: ")))
 
 
-def _document(groups: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> dict[str, object]:
+def _document(
+    groups: Sequence[MachineClass], bad: Sequence[tuple[str, str]], others: Sequence[str]
+) -> dict[str, object]:
     listed = [
         {
             "class": number,
@@ -174,7 +183,7 @@ def _document(groups: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) ->
         for number, one in enumerate(groups, 1)
     ]
     refused = [{"capture": name, "why": why} for name, why in bad]
-    return {"schema": SCHEMA, "classes": listed, "refused": refused}
+    return {"schema": SCHEMA, "classes": listed, "refused": refused, "others": list(others)}
 
 
 def _for_slurm(groups: Sequence[MachineClass], bad: list[tuple[str, str]]) -> Iterator[str]:
@@ -196,14 +205,22 @@ def _for_slurm(groups: Sequence[MachineClass], bad: list[tuple[str, str]]) -> It
 def describe(
     groups: Sequence[MachineClass],
     bad: Sequence[tuple[str, str]],
+    others: Sequence[str],
     told: Callable[[Sequence[MachineClass]], Iterator[str]],
 ) -> Iterator[str]:
-    """The number of classes, the classes as ``told``, and the captures without a plan."""
+    """The number of classes, the classes as ``told``, the captures without a plan, and the number
+    of ``others`` that are no captures."""
     count = sum(len(one.members) for one in groups)
     classes = "1 class" if len(groups) == 1 else f"{len(groups)} classes"
     yield bold(f"machines: {count}, in {classes}; captures without a plan: {len(bad)}")
     yield from told(groups)
     yield from section("Without a plan", options.bullets(f"{name}: {why}" for name, why in bad))
+    if others:
+        yield from ("", *filled(f"Left out, as they are no captures: {_few(others)}"))
+
+
+def _few(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def _listed(groups: Sequence[MachineClass]) -> Iterator[str]:
