@@ -18,6 +18,7 @@ from lowlat.boot import journal as journals
 from lowlat.boot.disk import Disk
 from lowlat.boot.transaction import roll_back
 from lowlat.host.root import Root
+from support.cli import lowlat
 from support.hosttree import NEEDS, REPOSITORY, Host, apply_and_try, refusal
 
 pytest_plugins = ["support.hosttree"]
@@ -102,6 +103,51 @@ def test_what_a_person_gives_stays_strict(host: Host) -> None:
     host.write("tmp/plan.json", json.dumps({**plan, "runtime": [{"name": "x", "more": 1}]}))
     answer = host.lowlat("runtime", "start", "--plan", host.path / "tmp/plan.json")
     assert "not a plan" in answer.refused()
+
+
+def rescue(host: Host) -> None:
+    """Imitate a rescue system with the host's disk at its place: other kernel, line and boot."""
+    host.write("proc/cmdline", "BOOT_IMAGE=/live/vmlinuz boot=live\n")
+    host.write("proc/sys/kernel/osrelease", "6.1.0-99-rescue\n")
+    host.write("proc/sys/kernel/random/boot_id", "rescue\n")
+
+
+@pytest.mark.parametrize("kind", ["host", "fedora", "debian"])
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_rescue_system_rolls_back_a_promoted_entry(
+    kind: str, inside: bool, request: pytest.FixtureRequest
+) -> None:
+    host, before = promoted(kind, request)
+    rescue(host)
+    answer = host.chroot("lowlat-gen", "rollback") if inside else host.lowlat("rollback")
+    assert (answer.status, answer.err) == (0, ""), answer
+    assert host.snapshot() == before
+    assert "chroot /mnt lowlat-gen rollback\n" in lowlat("explain", "undo").out
+
+
+@pytest.mark.parametrize("kind", ["host", "fedora", "debian"])
+def test_without_lowlat_gen_one_file_less_boots_stock_again(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    """What 'explain undo' and boot.md say to remove by hand."""
+    host, before = promoted(kind, request)
+    assert host.status()["default"]["ours"]
+    told = lowlat("explain", "undo").out
+    if kind == "host":
+        assert "rm /etc/grub.d/99_lowlat, then update-grub" in told
+        (host.path / "etc/grub.d/99_lowlat").unlink()
+        host.update_grub()
+        assert host.config.encode() == before["boot/grub/grub.cfg"][2]
+    else:
+        assert "rm *[-~]lowlat-* in loader/entries" in told
+        gone = list((host.path / (FEDORA if kind == "fedora" else DEBIAN)).glob("*[-~]lowlat-*"))
+        assert gone
+        for path in gone:
+            path.unlink()
+    default = host.status()["default"]
+    assert not default["ours"] and "lowlat" not in default["entry"]
+    host.done("rollback")
+    assert host.snapshot() == before
 
 
 def removal_script(kind: str) -> str:
