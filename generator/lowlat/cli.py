@@ -98,6 +98,8 @@ def _run(argv: list[str]) -> int:
     if argv[0] in ("-V", "--version"):
         print(f"lowlat-gen {__version__}")
         return 0
+    if argv[0].startswith("-"):
+        raise Refused(f"{argv[0][:40]} stands before the verb", hint="lowlat-gen VERB [options]")
     if argv[0] not in VERBS:
         raise Refused(f"there is no verb '{argv[0][:40]}'", hint=_meant(argv[0][:40]))
     module = importlib.import_module(f"lowlat.verbs.{argv[0]}")
@@ -155,5 +157,6 @@ def _usage() -> str:
             "",
             "'lowlat-gen help VERB' shows the options of a verb.",
             "'lowlat-gen' alone shows the state of this machine and the next step.",
+            "Exit status: 0 done; 1 completed, but a check failed; 2 refused, nothing changed.",
         ]
     )
