@@ -157,6 +157,6 @@ def _usage() -> str:
             "",
             "'lowlat-gen help VERB' shows the options of a verb.",
             "'lowlat-gen' alone shows the state of this machine and the next step.",
-            "Exit status: 0 done; 1 completed, but a check failed; 2 refused, nothing changed.",
+            "Exit status: 0 done; 1 completed, a check failed; 2 refused, nothing changed.",
         ]
     )
