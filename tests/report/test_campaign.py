@@ -70,7 +70,7 @@ def test_a_campaign_that_was_followed_has_nothing_beside_its_verdict(bench: Writ
     runs = bench.boots(campaign, [2.0] * 8)
     result = bench.told(runs)
     assert (result["verdict"], result["why"]) == ("reduced", "p = 0.0078, 8 pairs")
-    expected = {"digest": campaign.digest, "kexec": False, "departures": []}
+    expected = {"digest": campaign.digest, "kexec": False, "claim": "", "departures": []}
     assert result["campaign"] == expected
     (bench.folder / "campaign.json").unlink()
     result = bench.told(runs)
