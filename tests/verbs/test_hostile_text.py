@@ -45,6 +45,11 @@ def check(answer: Answer, statuses: Iterable[int] = (0, 1)) -> Answer:
     else:
         assert answer.status in statuses, answer
         assert answer.err == "" or answer.status == 1
+    return visible(answer)
+
+
+def visible(answer: Answer) -> Answer:
+    """Assert that all of the output is visible."""
     for char in set(_OURS.sub("", answer.out + answer.err)):
         assert char.isprintable() or char in "\n\t\u00a0" or char.isspace(), hex(ord(char))
         assert char not in "\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029"
@@ -96,7 +101,9 @@ def test_a_machines_files(
     check(lowlat("render", "--root", root, "--out", root / "out"))
     check(lowlat("capture", "--root", root, root / "capture.txt"))
     check(lowlat("verify", "--root", root, "--duration", "0s"))
-    check(lowlat("apply", "--dry-run", "--runtime", "none", "--root", root))
+    # No lowlat-gen is installed in the tree: the files, then the refusal.
+    foreseen = visible(lowlat("apply", "--dry-run", "--runtime", "none", "--root", root))
+    assert foreseen.status == 2 and foreseen.err.count("\n") == 1, foreseen
     for verb in ("verify", "start", "stop"):
         check(lowlat("runtime", verb, "--root", root))
         check(lowlat("runtime", verb, "--dry-run", "--root", root))
