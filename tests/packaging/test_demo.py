@@ -46,6 +46,12 @@ def test_two_bars_a_sentence_and_the_next_step(tmp_path: Path) -> None:
     assert "Next: lowlat-gen plan " in words
 
 
+def test_where_no_interrupt_is_left_it_says_so(tmp_path: Path) -> None:
+    told = ending(tmp_path, document("stock", 250.1), document("lowlat", 0))
+    assert bars_of(told) == {"stock": (56, "30,012"), "lowlat": (0, "0")}
+    assert "With lowlat none is left. The load did the same" in " ".join(told.split())
+
+
 def bars_of(told: str) -> dict[str, tuple[int, str]]:
     rows = re.findall(r"(?m)^  (\w+) +([#|]+) ([\d,]+)$", told)
     return {name: (bar.count("#"), count) for name, bar, count in rows}
