@@ -16,9 +16,8 @@ from typing import Callable, NoReturn, Optional
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.user import User
-from lowlat.catalogue.cpusets import GROUP
 from lowlat.catalogue.scheduling import FAIR_SERVER, throttles
-from lowlat.host.root import CPU, Root, glob
+from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.probe.kernel import read_running
 
@@ -58,17 +57,6 @@ class Launch:
     def priority(self) -> int:
         """The real-time priority; 0 for an ordinary task."""
         return int(self.policy.partition(":")[2] or 0)
-
-
-def group_of(cpus: CpuSet, root: Root) -> Optional[str]:
-    """The control group that owns these CPUs, if one does: no task outside of it can run on them
-    (admin-guide/cgroup-v2.rst, cpuset.cpus.partition)."""
-    for group in (*glob(root, f"{GROUP}/lowlat-*.slice"), GROUP):
-        held = root.read_cpus(f"{group}/cpuset.cpus.effective") or CpuSet()
-        state = root.read(f"{group}/cpuset.cpus.partition")
-        if state in ("isolated", "root") and (cpus <= held or (group == GROUP and held & cpus)):
-            return group
-    return None
 
 
 def warnings(place: Launch, root: Root) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from lowlat.report.arm import Arm
 from lowlat.report.build import Report
 from lowlat.report.campaign import held_against
 from lowlat.report.comparison import Comparison
-from lowlat.runtime import launch
+from lowlat.runtime import partition
 from lowlat.tune.state import RUNS, STOCK, LoopState, MeasuredBoot
 from lowlat.verify import counters
 from lowlat.verify.verdict import to_json, verify
@@ -64,8 +64,7 @@ def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> MeasuredBoo
     host = {**host_facts(root), **store.facts(root)}
     out = Path(root.host(state.path(f"{name}.json")))
     place = Place(state.campaign, state.number)
-    owner = launch.group_of(state.isolated, root)
-    group = root.host(owner) if owner else None
+    _, group = partition.joined(str(state.isolated), root)
     wanted = replace(options(state), label=arm, out=out, host=host, campaign=place, group=group)
     path, *further = [_run(one) for one in wanted.set_ups()]
     boot = MeasuredBoot(arm, boot_id, path, further=tuple(further))

@@ -13,13 +13,12 @@ from lowlat.host.root import Root
 from lowlat.measure import runner
 from lowlat.measure.options import wakeups
 from lowlat.model.campaign import Campaign
-from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
 from lowlat.plan import profile, store
 from lowlat.plan.now import NowPlan
 from lowlat.probe import host_name
 from lowlat.report.wording import headline
-from lowlat.runtime import now
+from lowlat.runtime import now, partition
 from lowlat.tune import schedule, steps
 from lowlat.tune.loop import Loop, boot_id
 from lowlat.tune.start import TuneOptions
@@ -48,7 +47,7 @@ def prepare(root: Root, machine: Machine, found: NowPlan, wanted: TuneOptions) -
 
 def _first(root: Root, machine: Machine, found: NowPlan, wanted: TuneOptions) -> LoopState:
     plan, seed, boots = found.plan, secrets.randbits(32), wanted.boots or 1
-    cpus = _measured(plan.isolated, machine)
+    cpus = partition.measurable(plan.isolated, machine.cores)
     return LoopState(
         started=f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}",
         profile=plan.profile,
@@ -70,14 +69,6 @@ def _first(root: Root, machine: Machine, found: NowPlan, wanted: TuneOptions) ->
         measure=replace(wanted.measure, policy=wanted.measure.policy or "other"),
         wakeup=wakeups(None, profile.load(plan.profile, root).judged_by),
     )
-
-
-def _measured(isolated: CpuSet, machine: Machine) -> CpuSet:
-    """The CPUs to measure: those of the lowest core serve the harness itself, for a process inside
-    a partition runs on its CPUs only. One core alone serves both."""
-    lowest = next(iter(isolated))
-    core = next((core.cpus for core in machine.cores if lowest in core.cpus), CpuSet.of([lowest]))
-    return isolated - core or isolated
 
 
 def start(root: Root, found: NowPlan, state: LoopState) -> Loop:

@@ -18,7 +18,7 @@ from lowlat.plan import store
 from lowlat.probe import probe
 from lowlat.render import cpu_forms
 from lowlat.render.cpu_forms import ChosenCpus
-from lowlat.runtime import launch
+from lowlat.runtime import partition
 from lowlat.verbs import chosen_plan, options
 from lowlat.verbs.options import PlanChoice
 
@@ -85,7 +85,7 @@ def _chosen(args: CpusArguments, root: Root) -> tuple[Plan, str]:
 
 
 def _placed(cpus: CpuSet, plan: Plan, root: Root) -> ChosenCpus:
-    machine, group = probe(root), launch.group_of(cpus, root)
+    machine, group = probe(root), partition.owner(cpus, root)
     return ChosenCpus(cpus, plan, chosen_plan.at_boot(plan, machine), machine.cpus.offline, group)
 
 

@@ -50,7 +50,7 @@ def main(args: MeasureArguments, host: Optional[Mapping[str, object]] = None) ->
     wanted = _placed(args)
     interval = wakeups(wanted.wakeup, host.get("judged_by"))
     command = program(wanted.command)
-    wanted = replace(wanted, host=host, wakeup=interval, command=command)
+    wanted = _joined(replace(wanted, host=host, wakeup=interval, command=command))
     if wanted.load_cpus == "siblings":
         wanted = replace(wanted, load_cpus=_siblings(wanted.cpus or "", host))
     set_ups = tuple(wanted.set_ups())
@@ -95,6 +95,16 @@ def _placed(args: MeasureArguments) -> MeasureOptions:
     if not args.json:
         say("\n".join(filled(words)))
     return options
+
+
+def _joined(wanted: MeasureOptions) -> MeasureOptions:
+    """The options, with the control group that owns the CPUs if one does."""
+    # Imported late: `--help` and refused input do not need it.
+    from lowlat.host.root import Root
+    from lowlat.runtime import partition
+
+    cpus, group = partition.joined(wanted.cpus, Root())
+    return replace(wanted, cpus=cpus, group=group)
 
 
 def _siblings(cpus: str, host: Mapping[str, object]) -> str:

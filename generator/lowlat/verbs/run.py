@@ -20,7 +20,7 @@ from lowlat.model.plan import Plan
 from lowlat.plan import worth
 from lowlat.probe import probe
 from lowlat.render import files
-from lowlat.runtime import launch
+from lowlat.runtime import launch, partition
 from lowlat.runtime.launch import Launch
 from lowlat.verbs import chosen_plan, options, run_audit
 from lowlat.verbs.options import PlanChoice
@@ -97,7 +97,7 @@ def _place(args: RunArguments, plan: Optional[Plan], root: Root) -> Launch:
         every = plan.preferred if plan else worth.preferred(probe(root), listed)
         order = tuple(cpu for cpu in every if cpu in listed)
     wanted = policy.of_program(args.policy)
-    group = launch.group_of(listed, root)
+    group = partition.owner(listed, root)
     return Launch(listed, wanted, args.one_per_thread, group, order, args.task_isolation)
 
 

@@ -19,6 +19,7 @@ from lowlat.measure.child import find_harness
 from lowlat.measure.follow import Account, AccountedSecond, Second, parse_line
 from lowlat.measure.occupants import Look, Occupants
 from lowlat.model.cpuset import CpuSet
+from lowlat.runtime import partition
 from lowlat.verbs import host_remedies
 
 #: The harness's longest duration.
@@ -68,7 +69,8 @@ def main(args: TopArguments) -> int:
 def _harness(args: TopArguments) -> Iterator[process.Child]:
     """The harness, which ends with the block; SIGTERM and Ctrl-C end the block."""
     options = [f"--duration={args.duration or _FOREVER}", "--warmup=0s", "--no-oslat", "--follow"]
-    given = (("cpus", args.cpus), ("threshold", args.threshold))
+    cpus, group = partition.joined(args.cpus, Root())
+    given = (("cpus", cpus), ("group", group), ("threshold", args.threshold))
     options += [f"--{name}={value}" for name, value in given if value is not None]
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     child = process.start([find_harness(), *options])
