@@ -252,6 +252,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l as-host -d 'boot
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l tuned-profile -xka "(_lowlat_tuned_profile)" -d 'also boot a profile that TuneD ships, for the same CPUs; may be repeated'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l ablate -d 'also boot each profile with one setting left out at a time, to show what each setting buys'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l control -d 'also boot stock as a further arm, in which nothing has changed'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l now -d 'also boot stock and isolate the running guest, as '"'"'apply --now'"'"' does'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l kernel -xka "(_lowlat_file_or_kernel)" -d 'kernel to boot: an image, a release or the beginning of one, such as 6.12 or 6.1-rt; may be repeated'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l fetch-kernel -d 'download the kernel from the distribution if it is neither in /boot nor cached'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l cpus -x -d 'CPUs of the guest (default: 4 under emulation; with KVM as many as here, at least 4)'

@@ -307,8 +307,8 @@ def test_a_task_comes_back_as_it_went(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("emulated", "words"), [(True, ["--no-oslat", "--emulated"]), (False, [])])
 def test_the_harness_is_told_of_emulation(emulated: bool, words: list[str]) -> None:
-    plan = cast(Plan, SimpleNamespace(isolated="2-3", housekeeping="0-1"))
-    asked = boots.measure_options(RehearseOptions(), "stock", plan, emulated=emulated)
+    plan, cpus = cast(Plan, SimpleNamespace(housekeeping="0-1")), CpuSet.of([2, 3])
+    asked = boots.measure_options(RehearseOptions(), "stock", plan, cpus, emulated=emulated)
     argv = asked.argv("measure")
     assert {"--cpus=2-3", "--load-cpus=0-1", "--load=mixed"} < set(argv)
     assert [word for word in argv if word in ("--emulated", "--no-oslat")] == words

@@ -39,18 +39,18 @@ def test_a_matrix_is_booted_in_turn_and_reported_as_one(bench: RehearsalBench) -
     bench.forked = False
     status, out, err = bench.matrix(
         *("--kernel", bench.kernel("6.6.1"), "--isolate", "2-3", "--boots", "2", "--jobs", "2"),
-        *("--profile", "lowlat", "--profile", "lowlat-poll", "--control"),
+        *("--profile", "lowlat", "--profile", "lowlat-poll", "--control", "--now"),
         *("--tuned-profile", "cpu-partitioning"),
     )
     assert (status, err) == (0, "")
     boots = Counter(name.rpartition("-")[0] for name in bench.booted() if "scout" not in name)
-    names = ["stock", "lowlat", "lowlat-poll", "cpu-partitioning", "control"]
+    names = ["stock", "lowlat", "lowlat-poll", "cpu-partitioning", "control", "now"]
     assert boots == {f"{kernel}/{name}": 2 for kernel in ("6.12.1", "6.6.1") for name in names}
     # Every kernel and every arm has its first boot before any has its second, except that two boots
     # start at once.
     turns = [int(name.rpartition("-")[2]) for name in bench.booted() if "scout" not in name]
-    assert (turns[:9], turns[-9:]) == ([1] * 9, [2] * 9)
-    assert "of 20, about" in out and "min left" in out
+    assert (turns[:11], turns[-11:]) == ([1] * 11, [2] * 11)
+    assert "of 24, about" in out and "min left" in out
 
     # Two are booted at once: no boot is late.
     assert "the campaign was not followed" not in out
@@ -60,6 +60,9 @@ def test_a_matrix_is_booted_in_turn_and_reported_as_one(bench: RehearsalBench) -
     kernels = bench.result()["kernels"]
     assert [one["release"] for one in kernels] == ["6.12.1", "6.6.1"]
     assert [made["name"] for made in kernels[0]["arms"]] == names
+    # Inside of a partition the harness needs a CPU: all arms are measured on the other one.
+    runs = [json.loads(Path(boot["run"]).read_text()) for boot in kernels[0]["boots"]]
+    assert len(runs) == 12 and all("--cpus=3" in run["argv"] for run in runs)
     assert len(bench.result()["made_with"]["harness_sha256"]) == 64
     assert len(re.findall(r"(?m)^lowlat-poll +2 / 2 .* descriptive only$", out)) == 2
     page = (bench.out / "report.html").read_text()

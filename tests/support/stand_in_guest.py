@@ -178,7 +178,7 @@ def _measure(folder: Path, line: str) -> None:
         (folder / str(asked.out)).write_text(json.dumps(run))
     row = {"name": "a", "where": "boot", "planned": "1", "effective": "1", "by": None}
     rows = [{**row, "state": "effective", "evidence": ""}]
-    if task.arm.plan:
+    if task.arm.verified:
         (folder / VERIFY).write_text(json.dumps({"schema": "lowlat.verify/1", "settings": rows}))
     isolated, nohz = (
         CpuSet.of([2, 3] if f"{name}=" in line else []) for name in ("isolcpus", "nohz_full")

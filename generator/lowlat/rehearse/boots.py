@@ -20,6 +20,7 @@ from lowlat.measure.child import find_harness
 from lowlat.measure.options import MeasureOptions
 from lowlat.measure.run_file import read_run
 from lowlat.model.campaign import Place
+from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.model.run import Run
@@ -60,7 +61,7 @@ class Booted:
     @property
     def verify(self) -> Optional[Path]:
         """The findings of verify; None in boots without a plan, as verify does not run there."""
-        return self.folder / exchange.VERIFY if self.arm.plan else None
+        return self.folder / exchange.VERIFY if self.arm.verified else None
 
     @property
     def log(self) -> Path:
@@ -139,7 +140,8 @@ class KernelBoots:
         Raises LowlatError if the boot failed.
         """
         folder = _fresh(self._folder(arm, number))
-        measured = measure_options(self.options, arm.name, plan, emulated=not self.kvm)
+        cpus = arms.measured(self.arms(), self.shape.cores)
+        measured = measure_options(self.options, arm.name, plan, cpus, emulated=not self.kvm)
         runs = self._runs(folder)
         try:
             with exchange.shared(folder, tuple(path.name for path in runs)) as share:
@@ -196,15 +198,15 @@ class KernelBoots:
 
 
 def measure_options(
-    options: RehearseOptions, name: str, plan: Plan, *, emulated: bool
+    options: RehearseOptions, name: str, plan: Plan, cpus: CpuSet, *, emulated: bool
 ) -> MeasureOptions:
-    """The options of measure in a boot of this arm."""
+    """The options of measure in a boot of this arm, to measure these CPUs."""
     measure = options.measured()
     return replace(
         measure,
         # Arms may have longer names, TuneD's also other characters; a policy's word is appended.
         label=re.sub(r"[^\w.-]", "_", name[:40], flags=re.ASCII),
-        cpus=str(plan.isolated),
+        cpus=str(cpus),
         load=measure.load or "mixed",
         load_cpus=str(plan.housekeeping),
         causes=bool(measure.causes),

@@ -26,6 +26,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.probe import host_facts
 from lowlat.rehearse import exchange, guest_tuned
 from lowlat.rehearse.exchange import Facts, GuestTask
+from lowlat.runtime import partition
 
 #: In seconds; Python alone takes seconds to start on an emulated CPU.
 _VERB_S = 240.0
@@ -55,7 +56,7 @@ class Guest:
         if arm.changes:
             with self._timed("runtime", "applying the run-time settings"):
                 self._apply()
-        if arm.plan:
+        if arm.verified:
             with self._timed("verify", "verifying"):
                 self._verify()
         with self._timed("measure", f"measuring CPUs {self.task.isolated}"):
@@ -63,12 +64,20 @@ class Guest:
 
     def _apply(self) -> None:
         log, arm = self.folder / exchange.TUNED_LOG, self.task.arm
-        if arm.plan:
+        if arm.now:
+            done = "apply --now", self._isolate()
+        elif arm.plan:
             done = guest_tuned.apply(self.root, self.folder / exchange.PLAN_FILES, log)
         else:
             done = guest_tuned.apply_own(self.root, arm.tuned, self.task.isolated, log)
         self.runtime_by, problems = done
         self.problems += problems
+
+    def _isolate(self) -> list[str]:
+        words = ["--profile", self.task.arm.now, "--isolate", str(self.task.isolated)]
+        argv = [sys.executable, "-m", "lowlat", "apply", "--now", *words]
+        ended = process.run(argv, timeout=_VERB_S)
+        return [f"apply --now: {ended.last_words}"] if ended.status else []
 
     def _verify(self) -> None:
         argv = [sys.executable, "-m", "lowlat", "verify", "--json", "--duration", "3s"]
@@ -86,7 +95,9 @@ class Guest:
         os.chdir(memory)
         options = self.task.measure
         out = self.folder / str(options.out)
-        for one in replace(options, out=out, host=host_facts(self.root)).set_ups():
+        _, group = partition.joined(options.cpus, self.root)
+        wanted = replace(options, out=out, host=host_facts(self.root), group=group)
+        for one in wanted.set_ups():
             measure(one, quiet=True, harness=self.task.harness)
 
     @contextmanager

@@ -16,7 +16,7 @@ from lowlat.probe import probe
 from lowlat.rehearse import arm, guest_tuned
 from lowlat.rehearse.arm import PlannedArm
 from lowlat.rehearse.exchange import ARMS, REFUSED, TASK, TUNED_LOG
-from lowlat.rehearse.options import CONTROL, STOCK, RehearseOptions
+from lowlat.rehearse.options import CONTROL, NOW, STOCK, RehearseOptions
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ def _arms(wanted: PlanTask, folder: Path) -> Iterator[PlannedArm]:
     yield from (_of_tuned(root, name, ours, folder) for name in wanted.options.tuned)
     if wanted.options.control:
         yield PlannedArm(CONTROL)
+    if wanted.options.now:
+        yield PlannedArm(NOW, now=arm.splitting_plan(ours).profile)
 
 
 def _of_tuned(root: Root, name: str, ours: Sequence[PlannedArm], folder: Path) -> PlannedArm:

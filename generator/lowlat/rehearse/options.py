@@ -26,6 +26,9 @@ STOCK = "stock"
 #: An arm booted exactly like stock: it shows what the report claims if nothing changed.
 CONTROL = "control"
 
+#: An arm booted exactly like stock and then isolated by ``apply --now``.
+NOW = "now"
+
 
 @dataclass(frozen=True)
 class GuestPlanOptions(Options):
@@ -53,6 +56,7 @@ class RehearseOptions:
         "also boot each profile with one setting left out at a time, to show what each setting buys"
     )
     control: bool = flag("also boot stock as a further arm, in which nothing has changed")
+    now: bool = flag("also boot stock and isolate the running guest, as 'apply --now' does")
     kernels: tuple[str, ...] = option(
         "RELEASE|PATH",
         "kernel to boot: an image, a release or the beginning of one, such as 6.12 or 6.1-rt; may "
@@ -120,8 +124,8 @@ class RehearseOptions:
 
 def _check_once(option: str, names: tuple[str, ...]) -> None:
     for name in names:
-        if name in (STOCK, CONTROL):
-            raise Refused(f"{option} {name}: an arm without any profile is called so")
+        if name in (STOCK, CONTROL, NOW):
+            raise Refused(f"{option} {name}: an arm is called so already")
         if names.count(name) > 1:
             raise Refused(f"{option} {name[:60]}: there is one of that name", hint="name each once")
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.errors import Refused
-from lowlat.model.machine import Machine
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Core, Machine
 
 #: The fewest CPUs for a meaningful split into housekeeping and isolated ones.
 LEAST_CPUS = 4
@@ -26,6 +27,13 @@ class VmSize:
     cpus: int
     threads: int = 1
     memory: str = "2G"
+
+    @property
+    def cores(self) -> tuple[Core, ...]:
+        """QEMU numbers the threads of a core in a row."""
+        threads = 1 if self.cpus % self.threads else self.threads
+        starts = range(0, self.cpus, threads)
+        return tuple(Core(CpuSet.of(range(start, start + threads))) for start in starts)
 
     @property
     def smp(self) -> str:
