@@ -196,6 +196,16 @@ def test_a_set_that_was_named_to_apply_has_its_name(tmp_path: Path) -> None:
     )
 
 
+def test_the_plan_of_a_machine_that_has_grown_is_the_one_that_apply_makes(tmp_path: Path) -> None:
+    root = host(tmp_path)
+    done("apply", root, "--runtime", "none")
+    _, few = applied(root)
+    write_tree(root, machine(16, threads=2))
+    shown = json.loads(done("plan", root, "--profile", "lowlat", "--json").out)
+    done("apply", root, "--profile", "lowlat")
+    assert str(applied(root)[1]) == shown["cpus"]["isolated"] != str(few)
+
+
 def test_after_a_rollback_the_plan_is_that_of_this_boot(tmp_path: Path) -> None:
     root = host(tmp_path / "tree")
     done("apply", root, "--runtime", "none", "--isolate", "4-5")

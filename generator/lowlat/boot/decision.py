@@ -145,11 +145,13 @@ def with_plan(
     decision: Decision, plan: Plan, root: Root, machine: Machine
 ) -> tuple[Decision, Plan]:
     """The decision and its plan. The same request keeps the applied split, even if other devices
-    are busy now, unless that split is no longer possible."""
+    are busy now, unless that split is no longer possible or the machine has other CPUs."""
     made = read(root)
     if made is not None and made == replace(decision, isolated=made.isolated):
         with suppress(Refused):
-            return made, Planner(made, root, machine).plan(str(plan.kernel))
+            known = stored(root, str(plan.kernel))
+            if known is None or known.cpus.online == plan.cpus.online:
+                return made, Planner(made, root, machine).plan(str(plan.kernel))
     return decision, plan
 
 
