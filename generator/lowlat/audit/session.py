@@ -24,6 +24,9 @@ from lowlat.host.root import Root
 from lowlat.runtime import launch
 from lowlat.runtime.launch import Launch
 
+#: In seconds: a machine under load reads a large program from its disk.
+_ANSWER_S = 60.0
+
 
 @dataclass(frozen=True)
 class Wish:
@@ -60,9 +63,10 @@ def observer(root: Root) -> tuple[str, Sight]:
     if perf is None:
         return "", kinds.blind(f"perf is not installed: {process.package_hint('perf')}")
     trust.check_program(perf)
-    tried = process.run((perf, "version"), timeout=10)
+    tried = process.run((perf, "version"), timeout=_ANSWER_S)
     if tried.status != 0:
-        return "", kinds.blind(f"perf does not work: {tried.last_words}")
+        late = f"no answer within {_ANSWER_S:.0f} s" if tried.timed_out else tried.last_words
+        return "", kinds.blind(f"perf does not work: {late}")
     sight = kinds.sight(root)
     if not sight.events:
         return "", sight
