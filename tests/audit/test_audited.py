@@ -6,12 +6,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +17,7 @@ import pytest
 from support import needs
 from support.cli import GEN, lowlat
 from support.ordinary_user import AS_NOBODY, NOBODY, OrdinaryUser
+from support.planted import FLUSHES, PLANTED, Planted, build, by_comment
 from support.waits import GUARD_S
 
 pytest_plugins = ["support.ordinary_user"]
@@ -32,71 +30,19 @@ pytestmark = [
     needs.program("cc"),
 ]
 
-SOURCE = Path(__file__).with_name("planted.c")
 CPUS = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
-
-#: By kind and comment in planted.c: how often, and as what. AMD's INVLPGB flushes without
-#: interrupts, and arm64 does so always.
-FLUSHES = {("ipis", "flush"): (16, "madvise")}
-PLANTED = {
-    ("minor-faults", "fault"): (37, ""),
-    ("major-faults", "read from the disk"): (2, ""),
-    ("calls", "call"): (3, "getppid"),
-    ("calls", "wait"): (5, "futex"),
-    ("futex-waits", "wait"): (5, "futex"),
-    ("switches", "wait"): (5, "syscall"),
-    ("signals", "signal"): (4, "SIGUSR1"),
-    ("calls", "migrate"): (6, "sched_setaffinity"),
-    ("migrations", "migrate"): (6, "pthread_setaffinity_np"),
-    ("calls", "flush"): (16, "madvise"),
-    ("calls", "barrier"): (8, "membarrier"),
-}
-
-
-#: Behind a statement.
-_COMMENT = re.compile(r"[;)] /\* (.*) \*/$")
-
-
-@dataclass(frozen=True)
-class Planted:
-    """The compiled program, the lines of its comments, and a folder that everybody can write."""
-
-    program: Path
-    lines: dict[int, str]
-
-    @property
-    def words(self) -> tuple[str, str]:
-        return str(self.program), str(self.program.parent / "file")
 
 
 @pytest.fixture(scope="module")
 def planted() -> Iterator[Planted]:
     with tempfile.TemporaryDirectory(prefix="lowlat-test-", dir="/var/tmp") as folder:
         Path(folder).chmod(0o777)
-        program = Path(folder, "planted")
-        shutil.copy(SOURCE, folder)
-        argv = ["cc", "-g", "-O1", "-pthread", "-o", str(program), f"{folder}/planted.c"]
-        subprocess.run(argv, check=True)
-        lines = enumerate(SOURCE.read_text().splitlines(), 1)
-        comments = {n: found[1] for n, line in lines if (found := _COMMENT.search(line))}
-        yield Planted(program, comments)
+        yield build(Path(folder))
 
 
 def audit(*words: str, gen: tuple[str, ...] = GEN, **how: Any) -> subprocess.CompletedProcess[str]:
     argv = (*gen, "run", "--cpus", CPUS, "--audit", *words)
     return subprocess.run(argv, capture_output=True, text=True, timeout=GUARD_S, **how)
-
-
-def by_comment(document: dict[str, Any], planted: Planted) -> dict[tuple[str, str], Any]:
-    """The rows at lines with a comment: their count, and as what."""
-    found: dict[tuple[str, str], Any] = {}
-    for row in document["rows"]:
-        place = row["place"]
-        comment = planted.lines.get(place["line"])
-        if comment and place["file"].endswith("/planted.c"):
-            assert place["object"] == str(planted.program)
-            found.setdefault((row["kind"], comment), []).append((row["count"], row["what"]))
-    return found
 
 
 def test_everything_is_found_at_its_line(planted: Planted, tmp_path: Path) -> None:

@@ -5,25 +5,19 @@ the isolated CPUs before, during and after, and that a rollback leaves every val
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 from typing import Any
 
 import pytest
 
-from lowlat.base import process
-from support.guest import REPOSITORY, VM, image, results
-from support.waits import GUARD_S
+from support.guest import image, installed, results
 
 pytestmark = pytest.mark.vm
 
 #: In CPU seconds.
 _LIMIT_S = 2400.0
 
-_TASK = """tar -C / --no-overwrite-dir -xf tree.tar || exit
-exec /usr/bin/python3 now.py .
-"""
+_TASK = f"{installed.UNPACK}exec /usr/bin/python3 now.py .\n"
 
 
 @pytest.fixture(scope="module")
@@ -32,18 +26,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
     disk = image.image_or_skip()
     packages = image.packages_or_skip(disk, *image.IRQBALANCE)
     folder = tmp_path_factory.mktemp("now")
-    where = {"DESTDIR": str(folder / "tree"), "prefix": "/usr"}
-    where["pythondir"] = "/usr/lib/python3/dist-packages"
-    argv = [str(REPOSITORY / "packaging/install-files"), "gen"]
-    ended = process.run(argv, timeout=GUARD_S, env={**os.environ, **where})
-    assert ended.status == 0, ended.stderr
-    pack = ["tar", "-C", str(folder / "tree"), "-cf", str(folder / "tree.tar"), "."]
-    assert process.run(pack, timeout=GUARD_S).status == 0
-    shutil.rmtree(folder / "tree")
-    shutil.copy(VM / "guest/now.py", folder)
-    (folder / "packages").mkdir()
-    for package in packages:
-        shutil.copy(package, folder / "packages")
+    installed.lay_out(folder, "now.py", packages=packages)
     (folder / "task").write_text(_TASK)
     image.boot(disk, folder, limit=_LIMIT_S)
     return json.loads((folder / "now.json").read_text())
@@ -55,7 +38,7 @@ def _rate(found: Any, when: str) -> float:
     return max(sum(rate for label, rate in row.items() if label != "LOC") for row in rows)
 
 
-def _moved_by_nobody(left: dict[str, Any]) -> dict[str, Any]:
+def moved_by_nobody(left: dict[str, Any]) -> dict[str, Any]:
     """The differences that irqbalance does not make: it moves interrupts all the time. That those
     were put back at once, the rollback itself has compared."""
     return {path: pair for path, pair in left.items() if not re.match(r"/proc/irq/\d", path)}
@@ -99,7 +82,7 @@ def test_irqbalance_leaves_these_cpus_alone_after_a_restart_too(found: Any) -> N
 
 def test_a_rollback_leaves_every_value_as_it_was(found: Any) -> None:
     assert found["rolled back"][0] == 0, found["rolled back"]
-    assert _moved_by_nobody(found["left"]) == {}
+    assert moved_by_nobody(found["left"]) == {}
 
 
 def test_a_pool_balances_inside_its_set_and_never_leaves_it(found: Any) -> None:
@@ -111,5 +94,5 @@ def test_a_pool_balances_inside_its_set_and_never_leaves_it(found: Any) -> None:
 def test_a_kill_at_any_moment_is_put_right(found: Any) -> None:
     for one in found["killed"]:
         assert one["back"][0] == 0, one
-        assert _moved_by_nobody(one["left"]) == {}, one
+        assert moved_by_nobody(one["left"]) == {}, one
     assert any(-9 in one["status"] for one in found["killed"])

@@ -5,9 +5,7 @@ Debian 12's user space, this host's, under its own kernel and the newest one."""
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +18,8 @@ from lowlat.plan import profile
 from lowlat.rehearse import vm
 from lowlat.rehearse.vm_size import VmSize
 from support import needs
-from support.guest import REPOSITORY, VM, emulator, image, results
+from support.guest import emulator, image, installed, results
 from support.guest.kernels import KERNELS, Packaged, packaged_or_skip
-from support.waits import GUARD_S
 
 pytestmark = pytest.mark.vm
 
@@ -32,8 +29,8 @@ PROFILES = tuple(profile.packaged_names())
 _LIMIT_S = 1500.0
 
 #: Unpacks lowlat as its package does, then applies and reverts, from no profile on.
-_TASK = """cd {folder} && tar -C / --no-overwrite-dir -xf tree.tar || exit
-: >/etc/tuned/active_profile
+_TASK = """cd {folder} || exit
+{unpack}: >/etc/tuned/active_profile
 echo manual >/etc/tuned/profile_mode
 exec /usr/bin/python3 cycle.py . {arguments}
 """
@@ -79,21 +76,10 @@ class TunedGuest:
 
     def _lay_out(self, folder: Path, seen_as: str) -> None:
         """What the guest needs, in the folder that it shares."""
-        where = {"DESTDIR": str(folder / "tree"), "prefix": "/usr"}
-        where["pythondir"] = "/usr/lib/python3/dist-packages"
-        argv = [str(REPOSITORY / "packaging/install-files"), "gen"]
-        ended = process.run(argv, timeout=GUARD_S, env={**os.environ, **where})
-        assert ended.status == 0, ended.stderr
-        # Packed: in what a guest shares, links lead nowhere.
-        tree = folder / "tree"
-        names = [path.name for path in tree.iterdir()]
-        pack = ["tar", "-C", str(tree), "-cf", str(folder / "tree.tar"), *names]
-        packed = process.run(pack, timeout=GUARD_S)
-        assert packed.status == 0, packed.stderr
-        shutil.rmtree(tree)
-        shutil.copy(VM / "guest/cycle.py", folder)
+        installed.lay_out(folder, "cycle.py")
         arguments = shlex.join((*(["--more"] if self.more else []), *self.profiles))
-        task = _TASK.format(folder=shlex.quote(seen_as), arguments=arguments)
+        seen = shlex.quote(seen_as)
+        task = _TASK.format(folder=seen, unpack=installed.UNPACK, arguments=arguments)
         (folder / "task").write_text(task)
 
 

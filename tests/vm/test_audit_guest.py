@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``run --audit`` on other kernels than this host's, with this host's perf: what a program does is
+found at its lines, n of n, and what a kernel cannot tell is named."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from typing import Any
+
+import pytest
+
+from lowlat.base.errors import LowlatError
+from lowlat.rehearse import vm
+from lowlat.rehearse.vm_size import VmSize
+from support import needs, planted
+from support.guest import REPOSITORY, emulator, results
+from support.guest.kernels import KERNELS, packaged_or_skip
+
+pytestmark = [pytest.mark.vm, needs.program("perf", "linux-perf"), needs.program("cc")]
+
+#: In CPU seconds.
+_LIMIT_S = 900.0
+
+#: The program's file lies in the shared folder: the guest's own file system is in memory, where a
+#: page of a file is never on the disk alone.
+_TASK = """cd {folder} || exit
+export PYTHONPATH={repository}/generator
+{python} -B -m lowlat run --cpus 0,1 --audit --policy fifo:1 --mark-fd 9 --out audit.json -- \\
+	{folder}/planted {folder}/file >said 2>&1
+echo $? >status
+"""
+
+
+@pytest.fixture(scope="module", params=["6.1", "6.12", "newest"])
+def audited(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The result of one audit in one boot."""
+    kernel = packaged_or_skip(KERNELS[request.param])
+    try:
+        vm.check_tools()
+    except LowlatError as error:
+        needs.absent(str(error))
+    folder = tmp_path_factory.mktemp("audit")
+    program = planted.build(folder)
+    words = {"folder": folder, "repository": REPOSITORY, "python": sys.executable}
+    quoted = {name: shlex.quote(str(word)) for name, word in words.items()}
+    (folder / "task").write_text(_TASK.format(**quoted))
+    command = ("sh", str(folder / "task"))
+    boot = vm.GuestBoot(kernel, "tsc=nowatchdog", VmSize(4), False, folder, command, _LIMIT_S)
+    emulator.run_on_host_files(boot)
+    status = (folder / "status").read_text().strip()
+    assert status == "7", (folder / "said").read_text()
+    document = json.loads((folder / "audit.json").read_text())
+    return kernel.release, program, document
+
+
+def test_what_a_program_does_is_found_n_of_n(audited: Any) -> None:
+    release, program, document = audited
+    assert document["problems"] == []
+    found = planted.by_comment(document, program)
+    expected = {**planted.PLANTED, **planted.FLUSHES}
+    assert {key: found.get(key) for key in expected} == {
+        key: [one] for key, one in expected.items()
+    }
+    rows, unseen = document["rows"], sorted(document["unseen"])
+    what = f"{len(expected)} of {len(expected)} kinds at their lines, {len(rows)} rows in all"
+    results.add(release, "run --audit", what, f"not seen: {', '.join(unseen) or 'nothing'}")
+
+
+def test_what_a_kernel_cannot_tell_is_named(audited: Any) -> None:
+    """Before 6.4 there is no event of an interrupt that is sent to one CPU."""
+    release, _, document = audited
+    unseen = [name for name in document["unseen"] if "interrupts" in name]
+    assert bool(unseen) == release.startswith("6.1."), document["unseen"]
