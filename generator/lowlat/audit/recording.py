@@ -21,7 +21,7 @@ from lowlat.base.user import User
 
 #: How long perf may take to answer, and to read its own file, in seconds. On a machine with
 #: hundreds of CPUs it opens thousands of events.
-_ANSWER_S = 60.0
+_ANSWER_S = 180.0
 _READ_S = 600.0
 
 #: Pages of each CPU's buffer: what an ordinary user may lock (kernel.perf_event_mlock_kb), and for

@@ -2,10 +2,10 @@
 """Runs in a guest: kills ``apply --now`` before each of its writes, then its rollback, and takes
 back what was done.
 
-    python3 now_cuts.py FOLDER [EVERY]
+    python3 now_cuts.py FOLDER FIRST EVERY
 
-FOLDER/cuts.json has for each kill the write, and what differed after the rollback. EVERY > 1 tries
-every so many writes only.
+Begins with write number FIRST and goes on by EVERY. FOLDER/cuts.json has for each kill the write,
+and what differed after the rollback.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def forked(action: Callable[[], object], number: int = 0) -> tuple[int, list[str
     return status, told.read_text().splitlines() if told.exists() else []
 
 
-def main(folder: Path, every: int) -> None:
+def main(folder: Path, first: int, every: int) -> None:
     os.chdir(folder)
     installed = run("sh", "-c", "dpkg -i packages/*.deb")
     run("systemctl", "start", "irqbalance.service")
@@ -100,20 +100,20 @@ def main(folder: Path, every: int) -> None:
 
     found: dict[str, Any] = {"kernel": os.uname().release, "installed": installed}
     for name, verb in (("apply", apply), ("rollback", rollback)):
-        rows, number, status = [], 0, -9
+        rows, number, status = [], first, -9
         while status == -9:
             if name == "rollback":
                 assert forked(apply)[0] == 0
-            number += 1 if not number else every
             begun = time.monotonic()
             status, writes = forked(verb, number)
             back = forked(rollback)[0]
-            row = {"status": status, "write": writes[-1:], "back": back}
+            row = {"number": number, "status": status, "write": writes[-1:], "back": back}
             rows.append({**row, "left": changes(before, snapshot({}))})
-            print(name, number, row, f"{time.monotonic() - begun:.1f} s", flush=True)
+            print(name, row, f"{time.monotonic() - begun:.1f} s", flush=True)
+            number += every
         found[name] = {"rows": rows, "writes": writes}
         Path("cuts.json").write_text(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if sys.argv[2:] else 1)
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
