@@ -138,7 +138,8 @@ class Pair:
 
     def _told_by_all(self, measure: Measure, key: Key) -> bool:
         runs = (*self.before.runs, *self.after.runs)
-        return all(key in pooling.of_runs((run,), self.cpus, (measure,)) for run in runs)
+        cpus = CpuSet.of([key.cpu]) if isinstance(key.cpu, int) else self.cpus
+        return all(key in pooling.of_runs((run,), cpus, (measure,)) for run in runs)
 
     def seconds(self, key: Key) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The measured time behind a figure, boot by boot."""
