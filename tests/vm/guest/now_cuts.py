@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs in a guest: kills ``apply --now`` before each of its writes, then its rollback, and takes
-back what was done.
+"""Runs in a guest: kills ``apply --now``, or its rollback, before one of its writes, and takes back
+what was done; again and again.
 
-    python3 now_cuts.py FOLDER FIRST EVERY
+    python3 now_cuts.py FOLDER apply|rollback EVERY
 
-Begins with write number FIRST and goes on by EVERY. FOLDER/cuts.json has for each kill the write,
-and what differed after the rollback.
+Tries every so many writes from the first on. FOLDER/cuts.json has for each kill the write, and what
+differed after the rollback.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def forked(action: Callable[[], object], number: int = 0) -> tuple[int, list[str
     return status, told.read_text().splitlines() if told.exists() else []
 
 
-def main(folder: Path, first: int, every: int) -> None:
+def main(folder: Path, verb: str, every: int) -> None:
     os.chdir(folder)
     installed = run("sh", "-c", "dpkg -i packages/*.deb")
     run("systemctl", "start", "irqbalance.service")
@@ -98,22 +98,20 @@ def main(folder: Path, first: int, every: int) -> None:
         problems, _ = now.stop(root)
         assert not problems, problems
 
-    found: dict[str, Any] = {"kernel": os.uname().release, "installed": installed}
-    for name, verb in (("apply", apply), ("rollback", rollback)):
-        rows, number, status = [], first, -9
-        while status == -9:
-            if name == "rollback":
-                assert forked(apply)[0] == 0
-            begun = time.monotonic()
-            status, writes = forked(verb, number)
-            back = forked(rollback)[0]
-            row = {"number": number, "status": status, "write": writes[-1:], "back": back}
-            rows.append({**row, "left": changes(before, snapshot({}))})
-            print(name, row, f"{time.monotonic() - begun:.1f} s", flush=True)
-            number += every
-        found[name] = {"rows": rows, "writes": writes}
-        Path("cuts.json").write_text(json.dumps(found, indent=1))
+    rows, number, status = [], 1, -9
+    while status == -9:
+        if verb == "rollback":
+            assert forked(apply)[0] == 0
+        begun = time.monotonic()
+        status, writes = forked(apply if verb == "apply" else rollback, number)
+        back = forked(rollback)[0]
+        row = {"number": number, "status": status, "write": writes[-1:], "back": back}
+        rows.append({**row, "left": changes(before, snapshot({}))})
+        print(verb, row, f"{time.monotonic() - begun:.1f} s", flush=True)
+        number += every
+    found = {"kernel": os.uname().release, "rows": rows, "writes": writes, "installed": installed}
+    Path("cuts.json").write_text(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
