@@ -73,6 +73,8 @@ class IrqbalanceStandIn(threading.Thread):
         super().__init__(daemon=True)
         self.told: list[str] = []
         self.banned = banned
+        #: The masks that it sets once it was told something.
+        self.moves: dict[Path, str] = {}
         self._socket = socket.socket(socket.AF_UNIX)
         write_tree(tree, {f"proc/{pid}/comm": "irqbalance\n", f"proc/{pid}/environ": "HOME=/\0"})
         folder = tree / "run/irqbalance"
@@ -98,6 +100,8 @@ class IrqbalanceStandIn(threading.Thread):
         match = re.fullmatch(r"settings cpus ([\d,-]+)\0", text)
         if match:
             self.told.append(text.rstrip("\0"))
+            for path, mask in self.moves.items():
+                path.write_text(mask)
             self.banned = _mask(match[1])
         elif text == "setup":
             peer.send(f"SLEEP 10 IRQ 24 LOAD 0 DIFF 0 CLASS 0 BANNED {self.banned}".encode())

@@ -249,6 +249,25 @@ def test_irqbalance_is_told_and_gets_its_list_back(
     assert content(tree) == before
 
 
+def test_an_interrupt_that_irqbalance_moves_at_once_was_put_back(
+    tree: Path, irqbalance: IrqbalanceStandIn
+) -> None:
+    done(tree, "apply", "--now")
+    irqbalance.moves = {tree / "proc/irq/24/smp_affinity": "2\n"}
+    done(tree, "rollback")
+    assert (tree / "proc/irq/24/smp_affinity").read_text() == "2\n"
+
+
+def test_a_list_that_irqbalance_has_yet_to_take_is_taken_back(
+    tree: Path, irqbalance: IrqbalanceStandIn
+) -> None:
+    """It shows the old list until its next look: apply was killed before that."""
+    done(tree, "apply", "--now")
+    irqbalance.banned = "00000000"
+    done(tree, "rollback")
+    assert irqbalance.told[-1] == "settings cpus -"
+
+
 @pytest.mark.parametrize(
     ("environment", "listed"),
     [

@@ -320,15 +320,14 @@ def stop(root: Root) -> tuple[list[str], list[str]]:
     groups = [path for path in reversed(old) if cgroup.is_key(path)]
     kernel = [path for path in old if kthreads.is_path(path)]
     files = [path for path in reversed(old) if path not in (*groups, *kernel)]
-    problems = {path: _put_back(root, path, old[path]) for path in files}
+    before = {path: (value, journal.shown.get(path)) for path, value in old.items()}
+    problems = {path: _put_back(root, path, before[path]) for path in files}
     for key in groups:
         problems[key], kept[key] = cgroup.unmake(root, key[len(cgroup.SCHEME) :], old[key])
     # Last: while the partition exists, no thread may return to its CPUs.
-    problems.update({path: _put_back(root, path, old[path]) for path in kernel})
-    for path in (*files, *kernel):
-        problems[path] = problems[path] or _differs(
-            root, path, (old[path], journal.shown.get(path))
-        )
+    problems.update({path: _put_back(root, path, before[path]) for path in kernel})
+    for path in filter(targets.stays, (*files, *kernel)):
+        problems[path] = problems[path] or _differs(root, path, before[path])
     whole = journal.old
     left = {path: whole[path] for path in whole if problems.get(path) or kept.get(path)}
     if left:
@@ -373,5 +372,9 @@ def _as_before(root: Root, path: str, value: str) -> bool:
     return targets.gone(root, path) or targets.read(root, path) == value
 
 
-def _put_back(root: Root, path: str, value: str) -> str:
-    return "" if _as_before(root, path, value) else targets.write(root, path, value)
+def _put_back(root: Root, path: str, before: tuple[str, Optional[str]]) -> str:
+    value, _ = before
+    if targets.gone(root, path) or (targets.lasts(path) and _as_before(root, path, value)):
+        return ""
+    problem = targets.write(root, path, value)
+    return problem if targets.stays(path) else problem or _differs(root, path, before)

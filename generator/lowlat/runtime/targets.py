@@ -3,6 +3,7 @@
 irqbalance."""
 
 import os
+import re
 import shlex
 from collections.abc import Iterator
 from typing import Optional
@@ -10,6 +11,8 @@ from typing import Optional
 from lowlat.host.root import Root, glob
 from lowlat.runtime import irqbalance, kthreads
 from lowlat.runtime.kthreads import Threads
+
+_INTERRUPT = re.compile(r"/proc/irq/\d+/smp_affinity")
 
 
 def look(target: str, root: Root, known: Threads) -> Iterator[tuple[str, Optional[str], bool]]:
@@ -50,6 +53,17 @@ def gone(root: Root, path: str) -> bool:
     if path in irqbalance.PATHS:
         return irqbalance.read(root, path) is None
     return kthreads.gone(root, path) if kthreads.is_path(path) else root.absent(path)
+
+
+def lasts(path: str) -> bool:
+    """Whether a value that is read is not about to change: irqbalance takes what it was told up to
+    20 seconds later, also from a program that was killed meanwhile."""
+    return path != irqbalance.NOW
+
+
+def stays(path: str) -> bool:
+    """Whether a value stays as it was written. irqbalance moves interrupts at any time."""
+    return _INTERRUPT.fullmatch(path) is None
 
 
 def write(root: Root, path: str, value: str) -> str:

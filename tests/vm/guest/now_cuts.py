@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import Any, Callable
 
@@ -76,6 +77,8 @@ def forked(action: Callable[[], object], number: int = 0) -> tuple[int, list[str
             die_at(number, told)
             action()
             os._exit(0)
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(_FAILED)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
