@@ -50,6 +50,8 @@ def die_at(number: int, told: Path) -> None:
     def counted(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def write(*words: Any, **more: Any) -> Any:
             nonlocal count
+            if [b"setup"] in words:  # a question to irqbalance
+                return call(*words, **more)
             count += 1
             with told.open("a") as file:
                 print(name, *map(_short, words), file=file)
