@@ -53,6 +53,7 @@ CAUSES = {
     "irq: local_timer (perf_mux_hrtimer_handler)": "",  # pinned: kernel/events/core.c
     "irq: local_timer (sched_rt_period_timer)": "kernel.sched_rt_runtime_us",
     "irq: hyperv_stimer0": "nohz_full",  # the tick: drivers/clocksource/hyperv_timer.c
+    "irq: irq 0 timer": "nohz_full",  # its mask refuses writes: arch/x86/kernel/time.c
     "irq: irq 130 nvme0q5": "isolcpus",  # managed: its mask refuses writes
     "irq: irq 36 eth0": "irq.smp_affinity",
     "irq: THR": "",

@@ -133,6 +133,9 @@ ENTRIES = (
             "irq: local_timer": _TICK,
             "irq: hyperv_stimer0": f"{_TICK}; drivers/clocksource/hyperv_timer.c",
             "irq: irq * arch_timer": f"{_TICK}; drivers/clocksource/arm_arch_timer.c",
+            # Their masks refuse writes (IRQF_NOBALANCING).
+            "irq: irq * timer": f"{_TICK}; arch/x86/kernel/time.c",
+            "irq: irq * hpet[0-9]*": f"{_TICK}; arch/x86/kernel/hpet.c",
             "softirq: TIMER": "kernel/time/timer.c run_local_timers(), called by the tick",
         },
         why="stops the scheduler tick while a CPU runs a single task, and moves timers, RCU "
