@@ -2,7 +2,7 @@
 """The arms of a rehearsal: kinds of boot to compare, each planned for one kernel's guest."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional
@@ -11,14 +11,12 @@ from lowlat.base import bounds
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import read_value
 from lowlat.model import cmdline
-from lowlat.model.cpuset import CpuSet
-from lowlat.model.machine import Core, Machine
+from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import profile, store
 from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.planner import Options, make_plan
 from lowlat.rehearse.options import STOCK, RehearseOptions
-from lowlat.runtime import partition
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,199}", re.ASCII)
 
@@ -79,13 +77,6 @@ def read(path: Path) -> tuple[PlannedArm, ...]:
 def splitting_plan(arms: Iterable[PlannedArm]) -> Plan:
     """The first profile's plan; its CPU split applies to all arms."""
     return next(arm.plan for arm in arms if arm.plan)
-
-
-def measured(arms: Sequence[PlannedArm], cores: Sequence[Core]) -> CpuSet:
-    """The CPUs to measure in every boot of these arms: the isolated ones, or those of them that can
-    be measured from within a partition."""
-    isolated = splitting_plan(arms).isolated
-    return partition.measurable(isolated, cores) if any(arm.now for arm in arms) else isolated
 
 
 def planned(machine: Machine, options: RehearseOptions) -> Iterator[PlannedArm]:

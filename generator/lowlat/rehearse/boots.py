@@ -34,6 +34,7 @@ from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.vm_size import VmSize
 from lowlat.render import files
 from lowlat.report.in_effect import read_verify
+from lowlat.runtime import partition
 from lowlat.verify.finding import Finding
 
 #: Seconds from power-on to power-off without the measurement, and seconds for each measured second,
@@ -140,8 +141,9 @@ class KernelBoots:
         Raises LowlatError if the boot failed.
         """
         folder = _fresh(self._folder(arm, number))
-        cpus = arms.measured(self.arms(), self.shape.cores)
-        measured = measure_options(self.options, arm.name, plan, cpus, emulated=not self.kvm)
+        measured = measure_options(
+            self.options, arm.name, plan, self._measured(plan), emulated=not self.kvm
+        )
         runs = self._runs(folder)
         try:
             with exchange.shared(folder, tuple(path.name for path in runs)) as share:
@@ -157,6 +159,12 @@ class KernelBoots:
             (folder / exchange.FACTS).unlink(missing_ok=True)
             raise
         return self._booted(arm, number)
+
+    def _measured(self, plan: Plan) -> CpuSet:
+        """The CPUs to measure in every boot: the isolated ones, or those of them that can be
+        measured from within a partition."""
+        isolated = plan.isolated
+        return partition.measurable(isolated, self.shape.cores) if self.options.now else isolated
 
     def kept(self, arm: PlannedArm, number: int) -> Optional[Booted]:
         """A boot that an interrupted rehearsal has completed, or None."""
