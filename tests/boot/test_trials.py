@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.cli import lowlat
 from support.hosttree import (
     NEEDS,
     OLDER,
@@ -195,6 +196,20 @@ def test_a_trial_is_refused_where_reboots_bypass_grub(host: Host, name: str, tex
     host.done("apply")
     host.write(name, text)
     assert "kexec" in refusal(host, "trial")
+
+
+def test_a_dry_run_by_kexec_looks_for_the_images(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A tree starts no kernel, and by --root no systemd runs.
+    monkeypatch.setattr("lowlat.boot.kexec.check", lambda root: None)
+    monkeypatch.setattr("lowlat.boot.hooks.has_systemd", lambda root: True)
+    host.done("apply")
+    words = ("trial", "--kexec", "--dry-run", "--root", host.path)
+    assert lowlat(*words).out.startswith("would load ")
+    for image in (host.path / "boot").glob("vmlinuz-*"):
+        image.unlink()
+    assert "its image was not found below /boot" in lowlat(*words).refused()
 
 
 def test_the_checks_of_an_administrator_decide_whether_a_trial_was_good(host: Host) -> None:

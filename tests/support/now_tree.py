@@ -72,9 +72,11 @@ class IrqbalanceStandIn(threading.Thread):
     def __init__(self, tree: Path, pid: int = 77, banned: str = "00000000") -> None:
         super().__init__(daemon=True)
         self.told: list[str] = []
-        self.banned = banned
+        self.banned = self._listed = banned
         #: The masks that it sets once it was told something.
         self.moves: dict[Path, str] = {}
+        #: Whether it takes what it was told at its next look only.
+        self.late = False
         self._socket = socket.socket(socket.AF_UNIX)
         write_tree(tree, {f"proc/{pid}/comm": "irqbalance\n", f"proc/{pid}/environ": "HOME=/\0"})
         folder = tree / "run/irqbalance"
@@ -102,9 +104,14 @@ class IrqbalanceStandIn(threading.Thread):
             self.told.append(text.rstrip("\0"))
             for path, mask in self.moves.items():
                 path.write_text(mask)
-            self.banned = _mask(match[1])
+            self._listed = _mask(match[1])
+            if not self.late:
+                self.look()
         elif text == "setup":
             peer.send(f"SLEEP 10 IRQ 24 LOAD 0 DIFF 0 CLASS 0 BANNED {self.banned}".encode())
+
+    def look(self) -> None:
+        self.banned = self._listed
 
     def end(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)

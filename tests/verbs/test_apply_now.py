@@ -268,6 +268,36 @@ def test_a_list_that_irqbalance_has_yet_to_take_is_taken_back(
     assert irqbalance.told[-1] == "settings cpus -"
 
 
+class _KilledError(BaseException):
+    """No program's own: nothing of it catches this."""
+
+
+@pytest.mark.parametrize("words", [("rollback",), ("apply", "--now")])
+def test_what_a_killed_verb_told_irqbalance_counts_for_neither_verb_after_it(
+    tree: Path,
+    irqbalance: IrqbalanceStandIn,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    """Killed before irqbalance's next look: the list that it shows is not the one it will take."""
+
+    def die(_: float) -> None:
+        raise _KilledError
+
+    other = ("apply", "--now") if words == ("rollback",) else ("rollback",)
+    if words == ("rollback",):
+        done(tree, "apply", "--now")
+    shown = irqbalance.banned
+    irqbalance.late = True
+    with monkeypatch.context() as patch, pytest.raises(_KilledError):
+        patch.setattr("lowlat.runtime.irqbalance.time.sleep", die)
+        act(tree, *words)
+    assert irqbalance.banned == shown
+    done(tree, *other)
+    irqbalance.look()
+    assert irqbalance.banned == shown, "the later verb wins"
+
+
 @pytest.mark.parametrize(
     ("environment", "listed"),
     [

@@ -52,7 +52,7 @@ def is_loaded(root: Root) -> bool:
 
 
 def check(root: Root) -> None:
-    """Raises Refused if this machine cannot start a kernel by kexec."""
+    """Raises Refused if this machine cannot start kernels by kexec."""
     if not root.live:
         raise Refused("kexec starts a kernel on this machine only", hint="leave --root out")
     if os.geteuid() != 0:
@@ -85,6 +85,12 @@ def why_not(root: Root, release: str, words: Sequence[str]) -> str:
     except Refused as error:
         return str(error)
     return ""
+
+
+def check_load(root: Root, release: str, words: Sequence[str]) -> None:
+    """Raises Refused if this machine cannot start this kernel by kexec, as far as files show."""
+    check(root)
+    _prepared(root, release, words)
 
 
 def load(root: Root, release: str, words: Sequence[str]) -> None:

@@ -60,9 +60,9 @@ def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:
     return chosen
 
 
-def check_returns(root: Root, loader: Loader, by_kexec: bool = False) -> list[str]:
-    """Raises Refused if the boot after the trial might not be stock. Returns messages about what a
-    dry run could not check."""
+def check_returns(root: Root, loader: Loader, by_kexec: Optional[BootEntry] = None) -> list[str]:
+    """Raises Refused if the boot after the trial might not be stock, or if kexec cannot start the
+    entry that it shall. Returns messages about what a dry run could not check."""
     if not hooks.has_systemd(root):
         raise Refused("systemd does not start this system: no unit would record the trial")
     settings = root.read("/etc/default/kexec") or ""
@@ -72,7 +72,7 @@ def check_returns(root: Root, loader: Loader, by_kexec: bool = False) -> list[st
         raise Refused("reboots go through kexec here, past the boot loader", hint=hint)
     try:
         if by_kexec:
-            kexec.check(root)
+            kexec.check_load(root, by_kexec.release, by_kexec.words)
         else:
             loader.check_one_shot()
     except Unchecked as error:

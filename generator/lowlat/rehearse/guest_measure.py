@@ -59,7 +59,7 @@ class Guest:
         if arm.verified:
             with self._timed("verify", "verifying"):
                 self._verify()
-        with self._timed("measure", f"measuring CPUs {self.task.isolated}"):
+        with self._timed("measure", f"measuring CPUs {self.task.measure.cpus}"):
             self._measure()
 
     def _apply(self) -> None:

@@ -35,6 +35,11 @@ class RuntimeRecord:
                 raise ValueError("no path of a setting")
             text.encode()
 
+    def settled(self, path: str) -> bool:
+        """Whether a value there is not about to change: no ``start`` or ``stop`` was killed while
+        irqbalance had yet to take what it was told."""
+        return targets.lasts(path) or path not in self.old or path in self.done
+
 
 def read(root: Root) -> RuntimeRecord:
     """The journal of this boot; empty before ``start``, or if it comes from another boot. Raises

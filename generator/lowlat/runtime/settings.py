@@ -17,6 +17,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Optional
 
+from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Tunable, ValueFormat
 from lowlat.host import runstate
@@ -138,10 +139,10 @@ def inspect(
 ) -> list[Inspected]:
     """The present value of every file and kernel thread of the settings. The journal and the list
     of threads are read unless they are given."""
-    refused = (journal or journals.read(root)).refused
+    record = journal or journals.read(root)
     known = threads or Threads(root)
     return [
-        _bar(_inspect(setting, entry, held, root, refused.get(held[0], "")), faults.of(entry, root))
+        _bar(_inspect(setting, entry, held, root, record), faults.of(entry, root))
         for setting in settings
         for entry in (lookup(setting.name),)
         for held in targets.look(setting.target, root, known)
@@ -158,12 +159,14 @@ def _inspect(
     entry: Tunable,
     held: tuple[str, Optional[str], bool],
     root: Root,
-    refused: str,
+    record: RuntimeRecord,
 ) -> Inspected:
     path, value, bound = held
+    refused = record.refused.get(path, "")
     inspected = partial(Inspected, setting, entry, path, value)
     if equal(entry.reads, value, setting.value):
-        return inspected(True)
+        settled = record.settled(path)
+        return inspected(settled, "" if settled else "an earlier value may still be taken")
     if value is None:
         return inspected(False, refused or targets.unreadable(root, path))
     # The content of cpuset.cpus.partition for an invalid partition (cgroup-v2.rst).
@@ -248,7 +251,12 @@ def _set(
         if not (path in old and problems[path] and _as_before(root, path, value))
     }
     refused = {path: why for path, why in {**journal.refused, **problems}.items() if why}
-    return replace(before, old=kept, refused=refused)
+    told = {
+        item.path: item.planned
+        for item in todo
+        if not (targets.lasts(item.path) or problems[item.path])
+    }
+    return replace(before, old=kept, refused=refused, done={**before.done, **told})
 
 
 def _make_groups(
@@ -315,6 +323,10 @@ def stop(root: Root) -> tuple[list[str], list[str]]:
     Returns what could not be restored, and what stays, with reasons: groups, and what brings out a
     fault of this kernel."""
     journal = journals.read(root)
+    lasting = {path: value for path, value in journal.done.items() if targets.lasts(path)}
+    if len(lasting) < len(journal.done):
+        with suppress(Refused):  # of a full disk: what is set is put back all the same
+            journals.write(root, replace(journal, done=lasting))
     kept = staying(root, journal.old)
     old = {path: value for path, value in journal.old.items() if path not in kept}
     groups = [path for path in reversed(old) if cgroup.is_key(path)]

@@ -110,8 +110,9 @@ class Loop:
         check_default(loader.describe(), self.state.kernel)
         enable_unit(self._root, steps.limit(self.state))
         if self.state.due == TUNED:
-            promote.check_returns(self._root, loader, self.state.kexec)
-            promote.try_once(self._root, loader, self._entry(), self.state.kexec)
+            entry = self._entry()
+            promote.check_returns(self._root, loader, entry if self.state.kexec else None)
+            promote.try_once(self._root, loader, entry, self.state.kexec)
         elif self.state.kexec:
             stock = check_default(loader.describe(), self.state.kernel)
             kexec.load(self._root, stock.release, stock.words)

@@ -123,7 +123,7 @@ def prepare(root: Root, proposal: Proposal, loader: Loader, options: TuneOptions
         why = "--kexec compares boots by kexec, and this one came by the boot loader"
         raise Refused(why, hint="have both kinds booted with --boots N")
     default = check_default(loader.describe(), plan.kernel)
-    promote.check_returns(root, loader, options.kexec)
+    promote.check_returns(root, loader, default if options.kexec else None)
     steps.check_folder(root)
     state = _first(root, plan, default.id, options)
     runner.check(steps.options(state))

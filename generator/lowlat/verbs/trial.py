@@ -20,7 +20,7 @@ class TrialArguments(options.EntryArguments):
 def main(args: TrialArguments) -> int:
     root = args.open()
     loader, boot, entry = promote.applied_entry(root, args.kernel)
-    unchecked = promote.check_returns(root, loader, args.kexec)
+    unchecked = promote.check_returns(root, loader, entry if args.kexec else None)
     name = entry_line.trial_id(entry.id)
     changed = not promote.is_set(root, boot, entry, args.kexec)
     if args.dry_run:

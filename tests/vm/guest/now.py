@@ -32,7 +32,7 @@ CPUS = (2, 3)
 _LIMIT_S = 300.0
 
 #: irqbalance looks at the interrupts every ten seconds.
-_BALANCED_S = 25.0
+BALANCED_S = 25.0
 
 _PF_KTHREAD, _PF_NO_SETAFFINITY = 0x00200000, 0x04000000
 
@@ -133,7 +133,7 @@ def banned() -> str | None:
     """irqbalance's ban list, as irqbalance-ui asks for it."""
     for path in Path("/run/irqbalance").glob("irqbalance*.sock"):
         with suppress(OSError), socket.socket(socket.AF_UNIX) as to:
-            to.settimeout(_BALANCED_S)
+            to.settimeout(BALANCED_S)
             to.connect(str(path))
             who = struct.pack("3i", os.getpid(), os.getuid(), os.getgid())
             to.sendmsg([b"setup"], [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, who)])
@@ -289,7 +289,7 @@ def main(folder: Path, seconds: float) -> None:
     run("systemctl", "start", "irqbalance.service")
     load = [quietly(script) for script in (_BUSY, _WRITES, _READS)]
     asked = subprocess.Popen(["taskset", "-c", "2", "sleep", "infinity"])
-    time.sleep(_BALANCED_S)
+    time.sleep(BALANCED_S)
     tasks = {"asked": asked.pid, "busy": load[0].pid}
     before = snapshot(tasks)
     apply = ("apply", "--now", "--isolate", "2-3")
@@ -306,7 +306,7 @@ def main(folder: Path, seconds: float) -> None:
         found["now"] = counted(seconds, True)
         found["verified"] = lowlat("verify", "--json", "--duration", "5s")
         run("systemctl", "restart", "irqbalance.service")
-        time.sleep(_BALANCED_S)
+        time.sleep(BALANCED_S)
         found["banned after a restart"] = banned()
         found["restarted"] = counted(seconds, True)
         found["rolled back"] = lowlat("rollback")

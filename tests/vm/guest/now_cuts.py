@@ -20,7 +20,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Callable
 
-from now import _BALANCED_S, changes, run, snapshot
+from now import BALANCED_S, changes, run, snapshot
 
 from lowlat.base import process
 from lowlat.host.root import Root
@@ -91,7 +91,7 @@ def main(folder: Path, verb: str, every: int) -> None:
     os.chdir(folder)
     installed = run("sh", "-c", "dpkg -i packages/*.deb")
     run("systemctl", "start", "irqbalance.service")
-    time.sleep(_BALANCED_S)
+    time.sleep(BALANCED_S)
     root, before = Root(), snapshot({})
     choice = PlanChoice(wanted=Options(request=CpuRequest(isolate="2-3")))
     _, plan = chosen_plan.make_now(choice, root)
