@@ -104,6 +104,8 @@ class Pi(Host):
     """The machine: a tree in which the boot partition is mounted while Linux runs. ``work`` is a
     folder for large files."""
 
+    live = True  # the mailbox is that of the machine that runs
+
     def __init__(self, path: Path, guest: FatGuest) -> None:
         super().__init__(path, guest)
         self.guest = guest
