@@ -5,19 +5,14 @@ found at its lines, n of n, and what a kernel cannot tell is named."""
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lowlat.base.errors import LowlatError
-from lowlat.rehearse import vm
 from lowlat.rehearse.kernel import BootableKernel
-from lowlat.rehearse.vm_size import VmSize
 from support import needs, planted
-from support.guest import REPOSITORY, emulator, results
+from support.guest import host_files, results
 from support.guest.kernels import KERNELS, packaged_or_skip
 
 pytestmark = [pytest.mark.vm, needs.program("perf", "linux-perf"), needs.program("cc")]
@@ -37,17 +32,9 @@ echo $? >status
 
 def audited(kernel: BootableKernel, folder: Path) -> tuple[planted.Planted, Any]:
     """The program, and the result of one audit in one boot."""
-    try:
-        vm.check_tools()
-    except LowlatError as error:
-        needs.absent(str(error))
+    folder.mkdir()
     program = planted.build(folder)
-    words = {"folder": folder, "repository": REPOSITORY, "python": sys.executable}
-    quoted = {name: shlex.quote(str(word)) for name, word in words.items()}
-    (folder / "task").write_text(_TASK.format(**quoted))
-    command = ("sh", str(folder / "task"))
-    boot = vm.GuestBoot(kernel, "tsc=nowatchdog", VmSize(4), False, folder, command, _LIMIT_S)
-    emulator.run_on_host_files(boot)
+    host_files.run(kernel, folder, _TASK, _LIMIT_S)
     status = (folder / "status").read_text().strip()
     assert status == "7", (folder / "said").read_text()
     return program, json.loads((folder / "audit.json").read_text())
@@ -57,7 +44,6 @@ def audited(kernel: BootableKernel, folder: Path) -> tuple[planted.Planted, Any]
 def test_what_a_program_does_is_found_n_of_n(name: str, tmp_path: Path) -> None:
     kernel = packaged_or_skip(KERNELS[name])
     folder = tmp_path / "guest"  # virtme's console lies beside it
-    folder.mkdir()
     program, document = audited(kernel, folder)
     assert document["problems"] == []
     found = planted.by_comment(document, program)

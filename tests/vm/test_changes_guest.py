@@ -4,19 +4,14 @@
 from __future__ import annotations
 
 import json
-import shlex
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lowlat.base.errors import LowlatError
 from lowlat.measure.child import find_harness
-from lowlat.rehearse import vm
-from lowlat.rehearse.vm_size import VmSize
-from support import needs
-from support.guest import emulator
+from support.guest import host_files
 from support.guest.kernels import KERNELS, packaged_or_skip
 
 pytestmark = pytest.mark.vm
@@ -48,18 +43,9 @@ run gone; echo 0 >$online; ended
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What one boot left."""
     kernel = packaged_or_skip(KERNELS["6.12"])
-    try:
-        vm.check_tools()
-    except LowlatError as error:
-        needs.absent(str(error))
     shared = tmp_path_factory.mktemp("changes")
-    task = _TASK.format(
-        folder=shlex.quote(str(shared)), harness=shlex.quote(find_harness()), seconds=_SECONDS
-    )
-    (shared / "task").write_text(task)
-    command = ("sh", str(shared / "task"))
-    boot = vm.GuestBoot(kernel, "tsc=nowatchdog", VmSize(4), False, shared, command, _LIMIT_S)
-    emulator.run_on_host_files(boot)
+    words = {"harness": find_harness(), "seconds": _SECONDS}
+    host_files.run(kernel, shared, _TASK, _LIMIT_S, **words)
     return shared
 
 

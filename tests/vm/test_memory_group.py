@@ -4,19 +4,15 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lowlat.base import process
-from lowlat.base.errors import LowlatError
 from lowlat.measure.child import find_harness
-from lowlat.rehearse import vm
-from lowlat.rehearse.vm_size import VmSize
 from support import needs
-from support.guest import emulator
+from support.guest import host_files
 from support.guest.kernels import KERNELS, packaged_or_skip
 
 pytestmark = pytest.mark.vm
@@ -45,16 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kernel = packaged_or_skip(KERNELS["6.12"])
     if process.find("stress-ng") is None:
         needs.absent("stress-ng is not installed on this host")
-    try:
-        vm.check_tools()
-    except LowlatError as error:
-        needs.absent(str(error))
     shared = tmp_path_factory.mktemp("group")
-    quoted = {"folder": shlex.quote(str(shared)), "harness": shlex.quote(find_harness())}
-    (shared / "task").write_text(_TASK.format(**quoted))
-    command = ("sh", str(shared / "task"))
-    boot = vm.GuestBoot(kernel, "tsc=nowatchdog", VmSize(4), False, shared, command, _LIMIT_S)
-    emulator.run_on_host_files(boot)
+    host_files.run(kernel, shared, _TASK, _LIMIT_S, harness=find_harness())
     return shared
 
 

@@ -6,22 +6,16 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import shutil
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lowlat.base.errors import LowlatError
 from lowlat.catalogue import CATALOGUE
-from lowlat.rehearse import vm
 from lowlat.rehearse.kernel import BootableKernel
-from lowlat.rehearse.vm_size import VmSize
-from support import needs
-from support.guest import REPOSITORY, VM, emulator, results
+from support.guest import VM, host_files, results
 from support.guest.kernels import KERNELS, packaged_or_skip
 
 pytestmark = pytest.mark.vm
@@ -45,18 +39,10 @@ CAUSES = sorted(
 
 def found(kernel: BootableKernel, folder: Path) -> Any:
     """What one boot found, in this host's user space."""
-    try:
-        vm.check_tools()
-    except LowlatError as error:
-        needs.absent(str(error))
+    folder.mkdir()
     shutil.copy(VM / "guest/remedies.py", folder)
     (folder / "causes").write_text(json.dumps(CAUSES))
-    words = {"folder": folder, "repository": REPOSITORY, "python": sys.executable}
-    quoted = {name: shlex.quote(str(word)) for name, word in words.items()}
-    (folder / "task").write_text(_TASK.format(**quoted))
-    command = ("sh", str(folder / "task"))
-    boot = vm.GuestBoot(kernel, "tsc=nowatchdog", VmSize(4), False, folder, command, _LIMIT_S)
-    emulator.run_on_host_files(boot)
+    host_files.run(kernel, folder, _TASK, _LIMIT_S)
     return json.loads((folder / "found.json").read_text())
 
 
@@ -64,7 +50,6 @@ def found(kernel: BootableKernel, folder: Path) -> Any:
 def test_what_is_named_can_be_done(name: str, tmp_path: Path) -> None:
     kernel = packaged_or_skip(KERNELS[name])
     folder = tmp_path / "guest"  # virtme's console lies beside it
-    folder.mkdir()
     done = found(kernel, folder)
     assert [(what, who, why) for what, who, why in done["moved"] if why] == []
     moved = Counter(what for what, _, _ in done["moved"])
