@@ -23,7 +23,7 @@ pytest_plugins = ["support.powercut"]
 pytestmark = [NEEDS_CC, needs.root("mounts in a namespace of its own"), pytest.mark.security]
 
 #: Of each verb.
-_MOST = 6
+_MOST = 4
 
 
 _WORDS = {"apply": ("apply", "--now"), "rollback": ("rollback",)}
