@@ -45,7 +45,9 @@ sleep infinity
 
 _READY = "=== ready"
 
-_SSH = "-o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=no -o LogLevel=ERROR"
+#: A session with a host that panicked would wait for ever.
+_ALIVE = "-o ServerAliveInterval=30 -o ServerAliveCountMax=10"
+_SSH = f"-o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=no -o LogLevel=ERROR {_ALIVE}"
 
 #: In CPU seconds, to come up; in seconds, for Ansible's reboots and for one answer.
 _LIMIT_S = 900.0
@@ -95,6 +97,8 @@ def running(guest: Guest, folder: Path, *, panics: bool) -> Iterator[RollingMach
         (share / "panics").touch()
     words = guest.argv(share)
     words.remove("-no-reboot")
+    # No boot of these can begin again, and with a thread for each CPU the emulator spoils some.
+    words[words.index(emulator.THREADS[1])] = "tcg,thread=single"
     # The host's kernel chooses the port.
     forward = "restrict=on,hostfwd=tcp:127.0.0.1:0-:22"
     words[words.index("-nic") + 1] = f"user,model=virtio-net-pci,{forward}"
