@@ -75,7 +75,7 @@ class IrqbalanceStandIn(threading.Thread):
         self.banned = self._listed = banned
         #: The masks that it sets once it was told something.
         self.moves: dict[Path, str] = {}
-        #: Whether it takes what it was told at its next look only.
+        #: Whether a message takes effect only when ``look()`` is called.
         self.late = False
         self._socket = socket.socket(socket.AF_UNIX)
         write_tree(tree, {f"proc/{pid}/comm": "irqbalance\n", f"proc/{pid}/environ": "HOME=/\0"})

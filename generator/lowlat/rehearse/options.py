@@ -16,7 +16,7 @@ from lowlat.measure.options import TIMES, MeasureChoice, MeasureOptions
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Cpus, Machine
 from lowlat.plan import profile
-from lowlat.plan.cpu_request import merge
+from lowlat.plan.cpu_request import NONE, merge
 from lowlat.plan.planner import Options
 from lowlat.plan.split import split
 from lowlat.report.arm import NAME
@@ -107,8 +107,12 @@ class RehearseOptions:
         _check_once("--tuned-profile", (*self.tuned, *self.profiles))
         for name in self.tuned:
             _check_tuned(name)
+        request = merge(wanted[0].request, self.plan.request)
+        if NONE in (wanted[0].request.isolate, request.isolate):
+            why = f"profile {wanted[0].name} would isolate no CPU: there is nothing to compare"
+            raise Refused(why, hint="name first a profile that isolates, without --isolate none")
         if not self.plan.as_host:
-            split(_guest(cpus), merge(wanted[0].request, self.plan.request))
+            split(_guest(cpus), request)
 
     def host(self) -> GuestPlanOptions:
         """The options of a plan for this machine itself."""

@@ -36,8 +36,8 @@ class RuntimeRecord:
             text.encode()
 
     def settled(self, path: str) -> bool:
-        """Whether a value there is not about to change: no ``start`` or ``stop`` was killed while
-        irqbalance had yet to take what it was told."""
+        """Whether a value is final. It is not where a verb was killed before irqbalance took its
+        message."""
         return targets.lasts(path) or path not in self.old or path in self.done
 
 

@@ -64,7 +64,7 @@ def main(args: TuneArguments) -> int:
     if args.dry_run:
         proposal, loader, state = _prepare(root, args)
         _show(root, proposal, state)
-        # By kexec nothing is left to be told that _prepare() did not refuse.
+        # For kexec, _prepare() has checked all; what a loader checks may leave a message.
         for line in () if args.wanted.kexec else promote.check_returns(root, loader):
             print(line)
         return 0
