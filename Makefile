@@ -174,13 +174,13 @@ test-elsewhere: setup
 vm-packages: packages
 	@packaging/install-dependencies vm
 
-# Kernels and a disk image, kept in ~/.cache/lowlat.
-vm-fetch: setup vm-packages
+# Kernels and a disk image, kept in ~/.cache/lowlat; guests install the DEBs of this tree.
+vm-fetch: setup package-packages vm-packages
 	$(SUPPORT).guest.fetch
 
 # What is proved beside the gate, by tests/proofs.ini: guests, every cut, clean roots, campaigns, fuzz.
 # What is current is left out, and what was stopped goes on. NAME names some, BUDGET the minutes.
-proofs: setup  ## the long proofs that are not current, recorded in tests/PROOFS.jsonl
+proofs: test-setup  ## the long proofs that are not current, recorded in tests/PROOFS.jsonl
 	$(BIN)/python tests/proofs.py run $(NAME) $(if $(BUDGET),--budget $(BUDGET:m=))
 
 proofs-current: python
