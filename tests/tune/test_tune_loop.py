@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tunebed import LoopMachine, at_rest, stock_is_default
 
-from support.cli import SHELL_GEN, Answer
+from support.cli import SHELL_GEN, Answer, lowlat
 from support.hosttree import NEEDS, OLDER, RELEASE, STOCK, linux_lines
 from support.machines import CPU
 from support.powercut import NEEDS_CC
@@ -309,6 +309,23 @@ def test_what_could_not_end_well_is_refused_before_it_begins(machine: LoopMachin
     host.write("proc/sys/kernel/random/boot_id", boot_id)
     host.write("proc/sys/kernel/osrelease", f"{OLDER}\n")
     assert f"the default boots Linux {RELEASE}, not {OLDER}" in refusal(machine)
+
+
+def test_a_dry_run_by_kexec_looks_for_the_images(
+    machine: LoopMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A tree starts no kernel, by --root no systemd runs, and the harness knows this machine's CPUs.
+    monkeypatch.setattr("lowlat.measure.runner.check", lambda options: None)
+    monkeypatch.setattr("lowlat.boot.kexec.check", lambda root: None)
+    monkeypatch.setattr("lowlat.boot.hooks.has_systemd", lambda root: True)
+    for program in ("usr/sbin/tuned", "usr/bin/lowlat-gen"):
+        machine.host.write(program, "")
+        (machine.host.path / program).chmod(0o755)
+    words = ("tune", "--kexec", "--boots", "1", "--reboot", "--dry-run", "--root")
+    assert "2 kexec boots are measured" in lowlat(*words, machine.host.path).out
+    for image in (machine.host.path / "boot").glob("vmlinuz-*"):
+        image.unlink()
+    assert "its image was not found below /boot" in lowlat(*words, machine.host.path).refused()
 
 
 def test_a_promoted_or_tuned_boot_is_not_compared_with_itself(machine: LoopMachine) -> None:
