@@ -246,7 +246,8 @@ def test_cpus_of_arm_are_present_late(board: Machine) -> None:
     ("line", "kept"),
     [
         ("skew_tick=1", {"skew_tick": ("1",)}),
-        ("skew_tick=0 nohz=on mitigations=auto pcie_aspm=off rcupdate.rcu_normal=0", {}),
+        ("skew_tick=0 nohz=on mitigations=auto rcupdate.rcu_normal=0", {}),
+        ("pcie_aspm=off", {"pcie_aspm": ("off",)}),
         ("skew_tick=1 skew_tick=0", {}),
         ("mitigations=off mds=off retbleed=off", {"mitigations": ("off",)}),
         ("mds=off", {"mds": ("off",)}),

@@ -156,16 +156,92 @@ def test_words_that_were_judged_wrongly_once(word: str, verdict: str, host: Path
     assert judged(host, word)[word] == verdict
 
 
-@pytest.mark.parametrize("release", ["6.12.1-x", "7.2.0-x"])
-def test_the_flag_nohz_of_isolcpus_stops_the_tick(release: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("release", "missing"), [("6.12.1-x", ["nohz_full=2-7"]), ("7.2.0-x", [])])
+def test_the_flag_nohz_of_isolcpus_stops_the_tick(
+    release: str, missing: list[str], tmp_path: Path
+) -> None:
     root = reference.bare_metal(tmp_path, cpus=8, release=release)
     whole = "isolcpus=nohz,domain,managed_irq,2-7 irqaffinity=0-1"
     document = lowlat("lint", "--root", root, whole, "--json").json()
-    assert document["missing"] == []
+    assert [item["word"] for item in document["missing"]] == missing
     assert "nohz_full" not in [item["word"][:9] for item in document["against"]["adds"]]
     found = lowlat("lint", "--root", root, "isolcpus=nohz,2-7", "--json").json()
     assert [word["verdict"] for word in found["words"]] == ["effective"]
-    assert found["missing"][0]["word"] == "isolcpus=nohz,managed_irq,domain,2-7"
+    words = [*missing, "isolcpus=nohz,managed_irq,domain,2-7"]
+    assert [item["word"] for item in found["missing"]][: len(words)] == words
+
+
+@pytest.mark.parametrize(
+    ("line", "fixes"),
+    [
+        ("intel_pstate=enable", ["leave it out"]),
+        ("idle=nopoll", ["leave it out"]),
+        ("intel_pstate=pasive", ["intel_pstate=passive"]),
+        ("amd_iommu=enable", ["leave it out"]),
+        ("mitgations=off", ["leave it out (or write mitigations=off)"]),
+        ("nosoftlookup", ["leave it out (or write nosoftlockup)"]),
+    ],
+)
+def test_no_advice_switches_off_what_was_on(line: str, fixes: list[str], host: Path) -> None:
+    assert fix_of(host, line) == fixes
+    word = line.partition("=")[0]
+    assert f"{word}=disable" not in lowlat("lint", "--root", host, line).out
+
+
+def test_of_two_lists_the_one_that_keeps_tasks_away_counts(host: Path) -> None:
+    document = lowlat("lint", "--root", host, "nohz_full=1-4 isolcpus=3-7", "--json").json()
+    assert "isolcpus=managed_irq,domain,3-7" in document["mended"].split()
+    assert "nohz_full=3-7" in document["mended"].split()
+
+
+def test_a_list_of_first_threads_is_extended_to_their_cores(tmp_path: Path) -> None:
+    files = machine(cpus=64, release="6.12.107-x", config=machines.CONFIG)
+    for cpu in range(64):
+        files[f"{machines.CPU}/cpu{cpu}/topology/core_cpus_list"] = f"{cpu % 32},{cpu % 32 + 32}\n"
+    root = write_tree(tmp_path, files)
+    wide = lowlat("lint", "--root", root, "isolcpus=2-37", "--json").json()
+    assert "isolcpus=managed_irq,domain,2-31,34-63" in wide["mended"].split()
+
+
+def test_links_that_are_left_to_the_firmware(host: Path) -> None:
+    found = judged(host, "pcie_aspm=off pcie_aspm.policy=performance")
+    assert found["pcie_aspm=off"] == "assumed"
+    assert found["pcie_aspm.policy=performance"] == "contradictory"
+    assert judged(host, "pcie_aspm.policy=performance")["pcie_aspm.policy=performance"] != (
+        "contradictory"
+    )
+    assert "hides faults: pcie_aspm=off" in lowlat("lint", "--root", host, "pcie_aspm=off").out
+
+
+def test_pass_through_is_named_as_this_architecture_names_it() -> None:
+    root = Path(__file__).parents[1] / "machines/qemu-arm64-4c.txt"
+    assert judged(root, "iommu=pt")["iommu=pt"] == "ignored"
+    assert fix_of(root, "iommu=pt") == ["iommu.passthrough=1"]
+
+
+def test_the_boot_cpu_is_told_of_as_the_kernel_treats_it(host: Path) -> None:
+    found = judged(host, "isolcpus=0-2 irqaffinity=3-7")
+    assert found["isolcpus=0-2"] == "harmful"
+    assert found["irqaffinity=3-7"] == "effective"
+
+
+@pytest.mark.parametrize(
+    ("release", "word", "verdict"),
+    [
+        ("5.10.1-x", "nosmap", "unknown"),
+        ("6.12.1-x", "nosmap", "ignored"),
+        ("5.4.0-x", "cpufreq.default_governor=performance", "ignored"),
+        ("6.8.4-2-pve", "pcie_acs_override=downstream", "unknown"),
+        ("6.8.4-2-x", "pcie_acs_override=downstream", "ignored"),
+    ],
+)
+def test_a_name_belongs_to_releases(release: str, word: str, verdict: str, tmp_path: Path) -> None:
+    root = reference.bare_metal(tmp_path, cpus=8, release=release)
+    assert judged(root, word)[word] == verdict
+
+
+def test_devices_without_queues(host: Path) -> None:
+    assert judged(host, "pci=noats,nomsi")["pci=noats,nomsi"] == "harmful"
 
 
 def test_a_kernel_newer_than_the_known_names(tmp_path: Path) -> None:
@@ -530,13 +606,13 @@ def test_what_matters_fits_a_screen(
     rows = lowlat("lint", "--root", host, TWENTY).out.splitlines()
     contradicted = lowlat("lint", "--root", host, "isolcpus=2-7 irqaffinity=0-3").out
     assert "  contradictory irqaffinity" in contradicted
-    assert len(rows) <= (14 if columns == "80" else 25)
+    assert len(rows) <= (15 if columns == "80" else 25)
     assert max(map(len, rows)) <= int(columns)
     labels = [row[2:15].rstrip() for row in rows]
     assert "harmful" in labels[1:3] and labels.count("not judged") == 1
     assert labels.count("missing") == 3
     kept = " ".join(word for word in TWENTY.split() if not word.startswith(("el", "kt", "mce")))
-    assert columns == "40" or len(lowlat("lint", "--root", host, kept).out.splitlines()) <= 11
+    assert columns == "40" or len(lowlat("lint", "--root", host, kept).out.splitlines()) <= 12
 
 
 def test_what_a_word_costs_is_shown(host: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -546,8 +622,8 @@ def test_what_a_word_costs_is_shown(host: Path, monkeypatch: pytest.MonkeyPatch)
     answer = lowlat("lint", "--root", host, f"{line} nmi_watchdog=0 transparent_hugepage=never")
     (row,) = re.findall(r"^  costly +(.*\n(?: {8}.*\n)*)", answer.out, re.M)
     assert " ".join(row.split()) == (
-        "tsc=reliable (hides faults), idle=poll (power), mce=ignore_ce (hides faults), "
-        "mitigations=off (security), nopti (security)"
+        "security: mitigations=off nopti; "
+        "hides faults: tsc=reliable mce=ignore_ce nosoftlockup; power: idle=poll"
     )
     assert answer.status == 0 and "leaves out 6 words" in answer.out
     assert "costly" not in lowlat("lint", "--root", host, FINE).out

@@ -124,6 +124,7 @@ _CONDITIONS: Mapping[str, Callable[[BootLine], object]] = {
     ),
     "the line puts acpi_idle in charge": _hands_over,
     "iommu=pt": lambda line: "iommu=pt" in line.words,
+    "pcie_aspm=off": lambda line: "pcie_aspm=off" in line.words,
     "something uses the IOMMU": _uses_iommu,
     "no IOMMU of Intel's": _no_intel_iommu,
 }
@@ -166,9 +167,13 @@ MEANT = resources.unfolded(_TOLD["meant"], "")
 #: Words that the kernel only passes on to other programs.
 USER_SPACE = re.compile(_PATTERNS["user space"])
 
+#: Releases of kernels that know more names than mainline.
+PATCHED = re.compile(_PATTERNS["patched"], re.IGNORECASE)
+
 #: The effect of isolcpus without the flags that lowlat gives it.
 WITHOUT_MANAGED = "takes these CPUs out of load balancing; managed interrupts stay"
 MANAGED_ONLY = "keeps managed interrupts away; with a flag given, domain is no longer the default"
+TICK_ONLY = "stops the tick; with a flag given, domain is no longer the default"
 
 #: Lists of CPUs that should lie outside the isolated ones; and these with the isolating lists.
 KEPT_LISTS = frozenset({"irqaffinity", "systemd.cpu_affinity", "workqueue.unbound_cpus"})
@@ -180,18 +185,26 @@ def missing(line: BootLine) -> Iterator[tuple[str, str]]:
     target, effect = line.target, line.effect
     boot = CpuSet.of([line.machine.cpus.boot])  # never to be isolated
     domains, tickless, both = effect.unbalanced - boot, effect.tickless, effect.isolated - boot
+    if domains - tickless and tickless - domains:
+        both = domains  # of two lists that differ, the one that keeps tasks away
     if domains - tickless and line.built("NO_HZ_FULL") is not False:
         yield (
             f"nohz_full={target.listed(both)}",
             f"isolcpus keeps tasks away, not the tick: {target.kernel.hz or '100 to 1000'} "
             "interrupts a second go on on each of these CPUs",
         )
+    elif tickless - effect.noiseless:
+        yield (
+            f"nohz_full={target.listed(both)}",
+            "before 6.14 isolcpus=nohz stops the tick alone: timers, unbound work and kernel "
+            "threads stay on these CPUs",
+        )
     if effect.managed and not effect.isolated:
         yield (
             f"isolcpus=managed_irq,domain,{target.listed(effect.managed - boot)}",
             "a flag that is named replaces domain, the default: no CPU is isolated from tasks",
         )
-    if tickless - domains:
+    if tickless - domains and not domains - tickless:
         # What stops the tick has to stay in the list of flags.
         nohz = "nohz," if "nohz," in isolcpus_flags(line.values.get("isolcpus", "")) else ""
         yield (

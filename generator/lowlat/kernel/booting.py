@@ -30,12 +30,14 @@ class End(Enum):
 @dataclass(frozen=True)
 class Fate:
     """``why``: what drops the word, or what the kernel makes of it if not what it says. ``by`` is
-    the index of the word that overrides it. ``assumed`` is what is not known and was assumed."""
+    the index of the word that overrides it. ``assumed`` is what is not known and was assumed.
+    ``absent``: this kernel, or any on this machine, has no such parameter, whatever the value."""
 
     end: End = End.TAKEN
     why: str = ""
     by: Optional[int] = None
     assumed: str = ""
+    absent: bool = False
 
 
 class Booting:
@@ -68,8 +70,8 @@ class Booting:
     def fate(self, word: Word) -> Fate:
         return self.fates.get(word.at, Fate())
 
-    def drop(self, word: Word, why: str, assumed: str = "") -> None:
-        self.fates[word.at] = Fate(End.DROPPED, why, assumed=assumed)
+    def drop(self, word: Word, why: str, assumed: str = "", *, absent: bool = False) -> None:
+        self.fates[word.at] = Fate(End.DROPPED, why, assumed=assumed, absent=absent)
 
     def override(self, words: Iterable[Word], by: Word, why: str) -> None:
         for word in words:
@@ -111,7 +113,7 @@ class Booting:
         built = self.built(option)
         for word in words:
             if built is False:
-                self.drop(word, f"the kernel is built without CONFIG_{option}")
+                self.drop(word, f"the kernel is built without CONFIG_{option}", absent=True)
             elif built is None:
                 self.note(word, assumed="assumed: kernel configuration not found")
         return built is not False

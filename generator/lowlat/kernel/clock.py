@@ -33,7 +33,7 @@ def timekeeping(boot: Booting) -> Timekeeping:
     words = boot.given("tsc", "notsc")
     if machine.arch is not None and not machine.is_x86:
         for word in words:
-            boot.drop(word, "kernels of this architecture do not have it")
+            boot.drop(word, "kernels of this architecture do not have it", absent=True)
         return Timekeeping(_source(boot, ()))
     unstable = any(word.name == "notsc" or word.value == "unstable" for word in words)
     available = tuple(name for name in machine.clock.available if not (unstable and name == "tsc"))

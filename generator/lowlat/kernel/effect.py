@@ -28,7 +28,8 @@ class Effect:
     item a word of the line, and takes no part in comparisons.
 
     ``unbalanced`` are out of load balancing, ``managed`` out of managed interrupts, ``tickless``
-    stop their tick beside a task, if ``ticks_stop`` at all; ``offloaded`` run no RCU callbacks.
+    stop their tick beside a task, if ``ticks_stop`` at all; ``noiseless`` are also left alone by
+    timers and by kernel threads (HK_TYPE_KERNEL_NOISE); ``offloaded`` run no RCU callbacks.
     ``unbound`` run unbound work, ``interrupts`` new interrupts, ``services`` systemd and what it
     starts. ``soft`` and ``hard`` are watched for lockups. ``frequency`` is None where no driver is
     known. ``settings`` are the values that count of every other parameter, where they are not the
@@ -39,6 +40,7 @@ class Effect:
     unbalanced: CpuSet
     managed: CpuSet
     tickless: CpuSet
+    noiseless: CpuSet
     ticks_stop: bool
     offloaded: CpuSet
     unbound: CpuSet
@@ -82,6 +84,7 @@ def read(line: str, kernel: Kernel, machine: Machine) -> Effect:
         unbalanced=kept.domain & on,
         managed=kept.managed & on,
         tickless=kept.tickless & on,
+        noiseless=kept.noise & on,
         ticks_stop=ticks_stop(boot),
         offloaded=callbacks & on,
         unbound=unbound(kept, boot) & on,

@@ -80,7 +80,7 @@ def _nohlt(boot: Booting) -> bool:
     words = boot.given("nohlt", "hlt")
     if boot.machine.is_x86:
         for word in words:
-            boot.drop(word, "kernels of this architecture do not have it")
+            boot.drop(word, "kernels of this architecture do not have it", absent=True)
         return False
     if not boot.needs("GENERIC_IDLE_POLL_SETUP", *words):
         return False

@@ -61,6 +61,8 @@ def _call(word: Word, masks: _Masks, boot: Booting) -> None:
             return
         kinds, text = flags
     if _TICK in kinds and not boot.needs("NO_HZ_FULL", word):
+        if word.name == "isolcpus":  # without that flag the kernel has it
+            boot.drop(word, boot.fate(word).why)
         return
     read = read_list(text, boot)
     boot.note(word, assumed=read.assumed)

@@ -77,9 +77,9 @@ _WHOLES |= set(_STANDS_FOR.values())
 def check(boot: Booting) -> None:
     """Drop the words that this kernel or this machine does not take."""
     for word in boot.words:
-        for why in _refusals(word, boot):
+        for why, absent in _refusals(word, boot):
             if boot.counts(word):
-                boot.drop(word, why)
+                boot.drop(word, why, absent=absent)
 
 
 def settings(boot: Booting) -> dict[str, tuple[str, ...]]:
@@ -152,13 +152,13 @@ def _holds(condition: str, boot: Booting) -> bool:
     return bool(boot.built(condition))
 
 
-def _refusals(word: Word, boot: Booting) -> Iterator[str]:
-    """Why the kernel does not take a word."""
+def _refusals(word: Word, boot: Booting) -> Iterator[tuple[str, bool]]:
+    """Why the kernel does not take a word, and whether it would take no other value either."""
     for keys in _keys(word.name):
-        yield from _not_here(keys, boot)
+        yield from ((why, True) for why in _not_here(keys, boot))
         values = keys.get("values")
         if values and not re.fullmatch(values, word.value, re.DOTALL):
-            yield f"'{word.value[:30]}' is not a value of this parameter"
+            yield f"'{word.value[:30]}' is not a value of this parameter", False
         elif values == "" and not word.flag:
             boot.note(word, "the kernel reads the name alone, whatever the value")
         if "needs" in keys and boot.counts(word):
@@ -171,12 +171,13 @@ def _refusals(word: Word, boot: Booting) -> Iterator[str]:
         if known is None:
             boot.note(word, assumed="assumed: kernel release not known")
         elif not known:
-            yield _dated(fact)
+            yield _dated(fact), fact == word.name
 
 
 def _not_here(keys: Mapping[str, str], boot: Booting) -> Iterator[str]:
     machine = boot.machine
-    if "arch" in keys and machine.arch not in (None, *_ARCH[keys["arch"]]):
+    having = frozenset[str]().union(*(_ARCH[name] for name in keys.get("arch", "").split()))
+    if having and machine.arch is not None and machine.arch not in having:
         yield "kernels of this architecture do not have it"
     if "vendor" in keys and machine.processor.vendor not in (None, keys["vendor"]):
         yield f"this is not {_MAKERS[keys['vendor']]} processor"

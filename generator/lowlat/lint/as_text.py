@@ -69,12 +69,16 @@ def _costly(result: Lint) -> Iterator[str]:
     plan = result.against.plan
     ours = {parameter.name for parameter in plan.parameters} if plan else set()
     costly = [
-        f"{_cut(word.word)} ({word.risk.value.replace('-', ' ')})"
+        word
         for word in result.words
         if word.risk in _GRAVE and not word.verdict.bad and word.entry not in ours
     ]
-    if costly:
-        yield from filled(", ".join(costly), f"  {'costly'.ljust(_LABEL)}", " " * (_LABEL + 2))
+    by_price = [(risk, [one.word for one in costly if one.risk is risk]) for risk in _GRAVE]
+    text = "; ".join(
+        f"{risk.value.replace('-', ' ')}: {_words(words)}" for risk, words in by_price if words
+    )
+    if text:
+        yield from filled(text, f"  {'costly'.ljust(_LABEL)}", " " * (_LABEL + 2))
 
 
 def _compared(ours: Against) -> Iterator[str]:

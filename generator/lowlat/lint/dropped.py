@@ -41,8 +41,18 @@ def not_taken(word: Word, line: LintedLine) -> Opinion:
     values = accepted(word.name)
     taken = values is None or re.fullmatch(values, word.value, re.DOTALL)
     said = None if taken else UNSET.get(word.normal)
-    fix = listed(word, line) if word.name in CPU_LISTS else _meant(word) or _without(word, line)
-    return Opinion(WordVerdict.IGNORED, said or fate.why, fix)
+    return Opinion(WordVerdict.IGNORED, said or fate.why, _instead(word, line))
+
+
+def _instead(word: Word, line: LintedLine) -> Optional[str]:
+    """What to write instead of a dropped word: one that this kernel takes."""
+    meant = _meant(word)
+    if meant:
+        better = line.put({word.at: meant})
+        return meant if better.taken(better.effect.words[word.at]) else DELETE
+    if line.fate(word).absent:
+        return DELETE
+    return listed(word, line) if word.name in CPU_LISTS else _without(word, line)
 
 
 def listed(word: Word, line: LintedLine) -> Optional[str]:
@@ -69,11 +79,18 @@ def _without(word: Word, line: LintedLine) -> str:
     return "keep the count that you mean" if len(counts) > 1 else DELETE
 
 
+def _denial(value: str) -> str:
+    """The beginning that tells enable from disable, and nopoll from poll."""
+    found = re.match("dis|en|no", value)
+    return found[0] if found else ""
+
+
 def _meant(word: Word) -> Optional[str]:
     """The word that was probably meant by one whose value no kernel accepts."""
     values = accepted(word.name)
     if word.normal in MEANT or values is None or re.fullmatch(values, word.value, re.DOTALL):
         return MEANT.get(word.normal)
     choices = [part for part in re.split(r"\W+", values) if len(part) > 1]
+    choices = [choice for choice in choices if _denial(choice) == _denial(word.value)]
     near = next(iter(difflib.get_close_matches(word.value[:40], choices, n=1)), None)
     return f"{word.name}={near}" if near and word.normal not in NEVER else None

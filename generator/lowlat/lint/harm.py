@@ -64,8 +64,10 @@ def _isolating(word: Word, line: LintedLine) -> Iterator[Opinion]:
     cpus = effect.tickless if word.name == "nohz_full" else effect.unbalanced | effect.tickless
     system = effect.online - effect.isolated
     whole = _listing(word, whole_cores(cpus, line), line)
-    if word.name == "isolcpus" and (not system or "using boot CPU" in line.fate(word).why):
+    if word.name == "isolcpus" and not system:
         yield Opinion(_HARMFUL, "no CPU is left for the system", whole)
+    elif word.name == "isolcpus" and "using boot CPU" in line.fate(word).why:
+        yield Opinion(_HARMFUL, f"the kernel takes another list: {line.fate(word).why}", whole)
     if machine.cpus.boot in effect.unbalanced and word.name == "isolcpus":
         why = "boots the system and keeps time: it cannot be left alone"
         yield Opinion(_HARMFUL, f"CPU {machine.cpus.boot} {why}", whole)
@@ -94,18 +96,23 @@ def _beside(cpus: CpuSet, machine: Machine) -> CpuSet:
 
 
 def whole_cores(cpus: CpuSet, line: LintedLine) -> CpuSet:
-    """The CPUs extended to whole cores, without the boot CPU's core; or only the cores that they
-    have whole, where else the system would keep less than a plan leaves it."""
+    """The CPUs extended to whole cores, without the boot CPU's core. Where the system would keep
+    less than a plan leaves it, only the cores whose first threads are listed, or those that are
+    listed whole."""
     machine = line.machine
     cores = [core.cpus for core in machine.cores if machine.cpus.boot not in core.cpus]
-    wide = CpuSet.of(cpu for core in cores if core & cpus for cpu in core)
+    touched = [core for core in cores if core & cpus]
+    begun = [core for core in touched if core.first in cpus]
+    whole = [core for core in touched if core <= cpus]
     try:
         least = len(split(machine, CpuRequest())[0].housekeeping)
     except Refused:
-        return wide
-    if len(machine.cpus.online - wide) >= least:
-        return wide
-    return CpuSet.of(cpu for core in cores if core <= cpus for cpu in core)
+        least = 0
+    for chosen in (touched, begun, whole):
+        wide = CpuSet.of(cpu for core in chosen for cpu in core)
+        if len(machine.cpus.online - wide) >= least:
+            break
+    return wide
 
 
 def _listing(word: Word, cpus: CpuSet, line: LintedLine) -> Optional[str]:
@@ -121,7 +128,7 @@ def _allowing(word: Word, line: LintedLine) -> Iterator[Opinion]:
         "systemd.cpu_affinity": effect.services,
         "workqueue.unbound_cpus": effect.unbound,
     }[word.name]
-    both = allowed & effect.isolated
+    both = (allowed & effect.isolated) - CpuSet.of([line.machine.cpus.boot])
     if both:
         why = f"it lists the CPUs that are allowed, and CPU {both} is isolated on this line"
         system = effect.online - effect.isolated

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.catalogue.entry import Risk
-from lowlat.catalogue.names import is_foreign
+from lowlat.catalogue.names import is_foreign, is_older
 from lowlat.catalogue.words import RULES, WordVerdict
 from lowlat.kernel.line import ReadBy, Word, read_words
 from lowlat.lint.booted import LintedLine
@@ -88,7 +88,8 @@ def _judge(
 ) -> Opinion:
     if not line.taken(word):
         return not_taken(word, line)
-    if entry_of(word) is None and is_foreign(word.name, line.machine.arch):
+    known = not is_older(line.kernel.release)
+    if known and entry_of(word) is None and is_foreign(word.name, line.machine.arch):
         return Opinion(WordVerdict.IGNORED, _FOREIGN, DELETE)
     rule = _by_rule(word, line)
     if word.at in harmful or (rule and rule.verdict.bad):

@@ -20,7 +20,10 @@ from lowlat.catalogue.names import (
 from lowlat.catalogue.words import (
     CPU_LISTS,
     MANAGED_ONLY,
+    PATCHED,
+    RULES,
     STANDS_FOR,
+    TICK_ONLY,
     USER_SPACE,
     WITHOUT_MANAGED,
     WordVerdict,
@@ -35,6 +38,8 @@ from lowlat.lint.opinion import DELETE, Opinion
 UNSET = {**ELSEWHERE, **NEVER}
 _OURS = frozenset(name for name, entry in BY_NAME.items() if entry.at_boot)
 _NOT_OURS = "lowlat does not judge it"
+#: The prices that only the user may pay.
+_UNASKED = (Risk.SECURITY, Risk.HIDES_FAULTS)
 
 
 def said_of(word: Word) -> Optional[str]:
@@ -96,9 +101,11 @@ def _why(entry: Tunable, line: LintedLine) -> str:
     system = effect.online - effect.isolated
     if entry.name == "systemd.cpu_affinity" and effect.services != system:
         return f"keeps systemd and what it starts on CPU {effect.services}, of CPU {system}"
-    if entry.name != "isolcpus" or (line.effect.managed and line.effect.unbalanced):
+    if entry.name != "isolcpus" or (effect.managed and effect.unbalanced):
         return entry.why
-    return WITHOUT_MANAGED if line.effect.unbalanced else MANAGED_ONLY
+    if effect.unbalanced:
+        return WITHOUT_MANAGED
+    return MANAGED_ONLY if effect.managed else TICK_ONLY
 
 
 def _differs(word: Word, entry: Tunable, line: LintedLine) -> bool:
@@ -159,6 +166,8 @@ def by_name(word: Word, line: LintedLine) -> Opinion:
     near = nearest(name, _OURS)
     if near:
         fix = near if word.flag else f"{near}={word.value.strip(chr(39))}"
+        # What is off by mistake is not to be switched on by a mended line that nobody reads.
+        fix = f"{DELETE} (or write {fix})" if _price(fix) in _UNASKED else fix
         return Opinion(WordVerdict.IGNORED, f"no kernel knows it: did you mean {near}?", fix)
     if "." in name:
         why = "a parameter of a module that lint does not know"
@@ -167,8 +176,19 @@ def by_name(word: Word, line: LintedLine) -> Opinion:
     if is_newer(release) or is_older(release):
         why = f"lint knows the names of other kernels only (up to {major}.{minor})"
         return Opinion(WordVerdict.UNKNOWN, why)
-    why = f"no mainline kernel up to {major}.{minor} knows it: the kernel passes it to init"
-    return Opinion(WordVerdict.IGNORED, why)
+    mainline = f"no mainline kernel up to {major}.{minor} knows it"
+    if PATCHED.fullmatch(release or ""):
+        return Opinion(WordVerdict.UNKNOWN, f"{mainline}; this one has patches of its own")
+    return Opinion(WordVerdict.IGNORED, f"{mainline}: the kernel passes it to init")
+
+
+def _price(text: str) -> Risk:
+    """The price of a word that is not on the line."""
+    name = text.partition("=")[0]
+    rules = (rule.risk for rule in RULES if re.fullmatch(rule.words, text, re.DOTALL))
+    entry = BY_NAME.get(STANDS_FOR.get(text, name))
+    known = (*rules, entry.risk if entry else Risk.NONE)
+    return next((risk for risk in known if risk is not Risk.NONE), Risk.NONE)
 
 
 def _sysctl(name: str, value: str, line: LintedLine) -> Opinion:
