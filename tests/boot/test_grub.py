@@ -70,6 +70,37 @@ def test_a_word_of_one_boot_alone_is_not_planned_with(host: Host) -> None:
     assert note.startswith("CPU 4-5 is online and the plan does not reckon with it")
 
 
+def test_a_password_that_the_stock_boot_does_not_need_is_not_asked_for(host: Host) -> None:
+    """GRUB asks for it before what is not --unrestricted, submenus too."""
+    free = re.compile(r"^(?:menuentry|submenu) .* --unrestricted ", re.MULTILINE)
+    linux = host.read("etc/grub.d/10_linux")
+    host.write("etc/grub.d/01_users", "#!/bin/sh\necho 'set superusers=root'\n")
+    (host.path / "etc/grub.d/01_users").chmod(0o755)
+    host.update_grub()
+    host.done("apply")
+    assert not free.search(section(host.config))
+    host.done("rollback")
+    host.write("etc/grub.d/10_linux", linux.replace('CLASS="', 'CLASS="--unrestricted '))
+    host.update_grub()
+    host.done("apply")
+    ours = section(host.config)
+    assert len(free.findall(ours)) == ours.count("menuentry '") + ours.count("submenu ")
+
+
+def test_signed_files_are_left_alone(host: Host) -> None:
+    host.write("boot/grub/grub.cfg.sig", "signature")
+    before = host.config
+    said = host.done("apply")
+    assert "/boot/grub/grub.cfg is signed" in said and "no boot entry" in said
+    assert host.config == before
+
+
+def test_a_volume_that_the_tpm_unlocks_is_told_of(host: Host) -> None:
+    assert "TPM" not in host.done("apply", "--dry-run")
+    host.write("etc/crypttab", "root UUID=1 none luks,tpm2-device=auto,tpm2-pcrs=7+8+9\n")
+    assert "note: /etc/crypttab has the TPM unlock a volume" in host.done("apply", "--dry-run")
+
+
 def test_one_submenu_at_the_end_without_recovery_entries(host: Host) -> None:
     host.done("apply")
     ours = section(host.config)

@@ -259,6 +259,19 @@ TREES = {
         },
         ("sdbootutil update-all-entries",),
     ),
+    "Xen": Tree(
+        "Xen, which starts Linux",
+        DROP_IN,
+        f"append to GRUB_CMDLINE_LINUX_DEFAULT in {DROP_IN}, or to "
+        "GRUB_CMDLINE_LINUX_XEN_REPLACE_DEFAULT\nwhere that is set: ",
+        {
+            **SETTINGS,
+            "proc/xen/capabilities": "control_d\n",
+            "usr/sbin/grub-mkconfig": "",
+            "boot/grub/grub.cfg": ZFS.format("20_linux_xen", ENTRY),
+        },
+        ("grub-mkconfig -o /boot/grub/grub.cfg",),
+    ),
     "GRUB": Tree(
         "GRUB",
         DROP_IN,

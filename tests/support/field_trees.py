@@ -104,6 +104,10 @@ class FieldHost(Host):
         self.case = case
 
     @property
+    def config(self) -> str:
+        return self.read(self.case.get("generated") or "boot/grub/grub.cfg")
+
+    @property
     def environment_block(self) -> dict[str, str]:
         listed = self.chroot("grub-editenv", f"/{self.case.get('block')}", "list")
         return dict(row.split("=", 1) for row in listed.out.splitlines())

@@ -132,7 +132,7 @@ def propose(
     if plan not in plans:
         why = f"the distribution has made no boot entry for kernel {plan.kernel}"
         raise Unwritable(why, hint="name an installed one with --kernel")
-    notes += _left_to_user(decision, plan)
+    notes += [*_left_to_user(decision, plan), *_sealed(root)]
     return Proposal(decision, plan, tuple(plans), tuple(dict.fromkeys((*_warnings(plans), *notes))))
 
 
@@ -145,6 +145,17 @@ def _check_cpus(plan: Plan, stock: Sequence[str], machine: Machine) -> None:
     if online != plan.cpus.online:
         why = f"the entry of Linux {plan.kernel} brings CPU {online} online, the plan is for CPU"
         raise Refused(f"{why} {plan.cpus.online}", hint="boot that entry once, then plan again")
+
+
+def _sealed(root: Root) -> Iterator[str]:
+    """What asks for a passphrase at a boot with another line. GRUB measures its configuration and
+    the line into PCR 8 and 9 (its manual, "Measured Boot"), systemd-stub the line into PCR 12."""
+    rows = (root.read("/etc/crypttab") or "").splitlines()
+    if any("tpm2-device=" in row for row in rows if not row.startswith("#")):
+        yield (
+            "/etc/crypttab has the TPM unlock a volume: one that is sealed to PCR 8, 9 or 12 asks "
+            "for its passphrase in a boot with another line, and with GRUB in the stock boot too"
+        )
 
 
 def _left_to_user(decision: Decision, plan: Plan) -> Iterator[str]:

@@ -51,7 +51,12 @@ def _nixos(root: Root, _: BootLoader) -> LineFile:
 
 
 def _ostree(root: Root, _: BootLoader) -> LineFile:
-    return LineFile("bootc" if programs.find(root, "bootc") else "rpm-ostree", _ENTRIES)
+    """bootc upgrades a container's image; a system of packages has its line from rpm-ostree, even
+    where bootc is installed."""
+    origins = (root.read(path) or "" for path in glob(root, "/ostree/deploy/*/deploy/*.origin"))
+    image = any("container-image-reference" in text for text in origins)
+    only = programs.find(root, "bootc") and not programs.find(root, "rpm-ostree")
+    return LineFile("bootc" if image or only else "rpm-ostree", _ENTRIES)
 
 
 def _zipl(root: Root, loader: BootLoader) -> LineFile:
@@ -112,6 +117,12 @@ def _proxmox(root: Root, _: BootLoader) -> LineFile:
     if boot_loader.systemd_boot_ran(root):
         return LineFile("proxmox-boot-tool", KERNEL_CMDLINE)
     return LineFile("proxmox-boot-tool with GRUB", _grub_settings(root))
+
+
+def _xen(root: Root, _: BootLoader) -> LineFile:
+    configs = (f"/boot/{name}/grub.cfg" for name in ("grub2", "grub"))
+    config = next(filter(root.exists, configs), "/boot/grub/grub.cfg")
+    return LineFile("Xen", _grub_settings(root), {"config": config})
 
 
 def _sdbootutil(_: Root, __: BootLoader) -> LineFile:
@@ -225,6 +236,7 @@ _FINDERS: Mapping[str, Callable[[Root, BootLoader], LineFile]] = {
     boot_loader.KERNELSTUB: _named("kernelstub"),
     boot_loader.PROXMOX: _proxmox,
     boot_loader.SDBOOTUTIL: _sdbootutil,
+    boot_loader.XEN: _xen,
     boot_loader.PIBOOT: _piboot,
     boot_loader.RASPBERRY_PI: _raspberry_pi,
     boot_loader.UNIFIED_IMAGES: _unified,

@@ -43,6 +43,8 @@ def applied_entry(root: Root, release: Optional[str]) -> tuple[Loader, BootMenu,
 
 
 def edited(entry: BootEntry) -> str:
+    if entry.is_stale:
+        return f"{entry.id}: its image holds Linux {entry.release} now"
     return f"{entry.id}: somebody changed it since lowlat wrote it"
 
 

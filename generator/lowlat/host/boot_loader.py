@@ -26,6 +26,7 @@ RPM_OSTREE = "rpm-ostree"
 NIXOS = "nixos"
 PROXMOX = "proxmox-boot-tool"
 KERNELSTUB = "kernelstub"
+XEN = "xen"
 SDBOOTUTIL = "sdbootutil"
 PIBOOT = "piboot"
 ARMBIAN = "armbian"
@@ -57,12 +58,15 @@ def recognise(root: Root) -> Optional[BootLoader]:
 
 def candidates(root: Root) -> tuple[BootLoader, ...]:
     """Every loader that may boot this system: mostly one."""
-    known = _manager(root) or _by_variable(root) or _by_firmware(root)
+    known = _manager(root) or _by_variable(root)
     if known is not None:
         return (known,)
-    there = tuple(_by_files(root))
-    fitting = tuple(each for each in there if _fits(root, each))
-    return fitting or there
+    started = _by_firmware(root)
+    if started is not None and _fits(root, started):
+        return (started,)
+    there = tuple(each for each in _by_files(root) if _may_be_started(root, each))
+    # A boot by kexec may have a line like no loader's.
+    return tuple(each for each in there if _fits(root, each)) or there
 
 
 def leftovers(root: Root) -> tuple[BootLoader, ...]:
@@ -79,6 +83,9 @@ def _manager(root: Root) -> Optional[BootLoader]:
     ):
         if root.exists(path):
             return BootLoader(kind, "", path)
+    domain = "/proc/xen/capabilities"
+    if "control_d" in (root.read(domain) or ""):
+        return BootLoader(XEN, "", domain)
     uuids = "/etc/kernel/proxmox-boot-uuids"
     if root.read(uuids):
         return BootLoader(PROXMOX, "", uuids)
@@ -109,6 +116,15 @@ def _by_firmware(root: Root) -> Optional[BootLoader]:
     return _only(_grub(root)) if started_grub else None
 
 
+def _may_be_started(root: Root, loader: BootLoader) -> bool:
+    """Whether the firmware's program may be this loader, or start it as a shim or as the fallback
+    (BOOTX64.EFI) does."""
+    program = firmware.current_program(root).lower().rpartition("/")[2]
+    if loader.kind in (GRUB, GRUB_BLS, PHOTON, UNIFIED_IMAGES):
+        return program.startswith(("shim", "boot", "grub")) or not program
+    return not program
+
+
 def _only(found: Iterable[BootLoader]) -> Optional[BootLoader]:
     there = tuple(found)
     return there[0] if len(there) == 1 else None
@@ -116,16 +132,17 @@ def _only(found: Iterable[BootLoader]) -> Optional[BootLoader]:
 
 def _by_files(root: Root) -> Iterator[BootLoader]:
     yield from _grub(root)
+    pi = raspberry_pi_folder(root)
     for kind, path in (
         (EXTLINUX, "/boot/extlinux/extlinux.conf"),
         (ALPINE_EXTLINUX, "/boot/extlinux.conf"),
         (ARMBIAN, "/boot/armbianEnv.txt"),
-        (FLASH_KERNEL, "/etc/default/flash-kernel"),
+        # On a Raspberry Pi it only copies files for the firmware (Ubuntu).
+        *(() if pi else ((FLASH_KERNEL, "/etc/default/flash-kernel"),)),
         (ZIPL, "/etc/zipl.conf"),
     ):
         if root.exists(path):
             yield BootLoader(kind, path.rpartition("/")[0], path)
-    pi = raspberry_pi_folder(root)
     if pi:
         kind = RASPBERRY_PI if root.exists(f"{pi}/cmdline.txt") else PIBOOT
         yield BootLoader(kind, pi, f"{pi}/config.txt")
@@ -160,7 +177,10 @@ def _esp_folders(root: Root) -> list[str]:
 
 
 def _leads_on(root: Root, folder: str) -> bool:
-    return "configfile" in (root.read(f"{folder}/grub.cfg") or "configfile")
+    """Whether a grub.cfg has no entries of its own: its last row is "configfile" (Debian, Fedora),
+    "source" or "normal" (openSUSE) with another one."""
+    text = root.read(f"{folder}/grub.cfg") or ""
+    return re.search(r"^\s*(?:menuentry|submenu|blscfg)\b", text, re.MULTILINE) is None
 
 
 def _kind_of(root: Root, path: str) -> str:

@@ -33,6 +33,11 @@ def main(args: PromoteArguments) -> int:
         entry = promote.promote(root, loader, entry, args.follow_kernels).default or entry
         said = [f"the default is {entry.id}, Linux {entry.release}"]
         said.append("'lowlat-gen rollback' undoes it")
+    image = next(iter(entry.files), "")
+    if image and entry.release not in image:
+        said.append(
+            f"note: an update puts another kernel into {image}: it would boot with this line"
+        )
     options.show_change(args.json, not as_asked, said, line_of(boot.default), line_of(entry))
     return 0
 

@@ -5,11 +5,13 @@ lowlat's, which are made from them."""
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Callable
 
 from lowlat.base import encode
 from lowlat.boot import entry_line
 from lowlat.boot.loaders.interface import BootEntry
 from lowlat.host.root import Root
+from lowlat.model import cmdline
 from lowlat.model.plan import Plan
 from lowlat.probe import kernel_image
 
@@ -39,12 +41,14 @@ OLDEST = "~"
 @dataclass(frozen=True)
 class Snippet:
     """One entry file: its name without ".conf" and without a counter, its file name, its lines;
-    ``kernel`` is the release of the kernel in its image, if that was read."""
+    ``kernel`` is the release of the kernel in its image, if that was read. ``second``: of the
+    entries of its kernel, another one is this system's normal one."""
 
     name: str
     file: str
     pairs: tuple[tuple[str, str], ...]
     kernel: str = ""
+    second: bool = False
 
     def values(self, key: str) -> list[str]:
         return [value for name, value in self.pairs if name == key]
@@ -88,6 +92,34 @@ def _kernel(root: Root, place: str, snippet: Snippet) -> str:
     return kernel_image.release(root, "".join(snippet.values("linux")), place, snippet.release)
 
 
+def marked(
+    snippets: Sequence[Snippet],
+    root: Root,
+    known: Mapping[str, str],
+    likely: Callable[[Snippet], int],
+) -> list[Snippet]:
+    """The entries, of which each kernel has one stock entry that is not ``second``: first counts
+    the root file system that is in use, then the machine's id, the rank that ``likely`` gives, the
+    words that the running line lacks, and the order. Several systems may share a boot partition,
+    and people write entries of their own for rescue."""
+    running = (root.read("/proc/cmdline") or "").split()
+    machine = root.read("/etc/machine-id") or ""
+
+    def rank(each: Snippet) -> tuple[bool, bool, int, int]:
+        words = filled(each.options, known)
+        used, its = (list(cmdline.values(" ".join(line), "root")) for line in (running, words))
+        other = any(value != machine for value in each.values("machine-id"))
+        lacking = len(set(words) - set(running))
+        return bool(used and used[-1:] != its[-1:]), bool(machine and other), likely(each), lacking
+
+    normal: dict[str, Snippet] = {}
+    for each in sorted((one for one in snippets if one.stock), key=rank):
+        normal.setdefault(each.release, each)
+    return [
+        replace(each, second=each.stock and normal[each.release] is not each) for each in snippets
+    ]
+
+
 def entry(snippet: Snippet, known: Mapping[str, str]) -> BootEntry:
     words = filled(snippet.options, known)
     trial = snippet.ours and snippet.name.endswith("-trial")
@@ -95,7 +127,8 @@ def entry(snippet: Snippet, known: Mapping[str, str]) -> BootEntry:
     files = [*snippet.values("linux"), *snippet.values("efi")]
     for initrd in snippet.values("initrd"):
         files += filled(initrd, known)
-    return BootEntry(snippet.name, release, words, snippet.ours, trial, files=tuple(files))
+    kind = (snippet.ours, trial, snippet.second)
+    return BootEntry(snippet.name, release, words, *kind, files=tuple(files))
 
 
 def filled(text: str, known: Mapping[str, str]) -> tuple[str, ...]:

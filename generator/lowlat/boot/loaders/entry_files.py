@@ -95,8 +95,17 @@ class EntryFiles(Loader, ABC):
         """The entries, in any order."""
         return bls_entries.read(self._root, self.path)
 
+    def _likely(self, snippet: Snippet) -> int:
+        """The rank of a stock entry by the default of before lowlat: 0 if it names this one."""
+        return int(self._first_default() != snippet.name)
+
+    def _first_default(self) -> str:
+        known = _KEPT.read(self._disk)
+        return bls_entries.base_name((known.before if known else self._default()) or "")
+
     def _snippets(self) -> list[Snippet]:
-        return self._ordered(self._read())
+        ordered = self._ordered(self._read())
+        return bls_entries.marked(ordered, self._root, self._known(), self._likely)
 
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
         self._hook(change)
@@ -166,10 +175,8 @@ class EntryFiles(Loader, ABC):
 
     def _made(self, there: Sequence[Snippet], plan_of: PlanOf) -> Iterator[tuple[str, str]]:
         files, known = {snippet.name: snippet.file for snippet in there}, self._known()
-        # The newest of the distribution's entries for each kernel.
-        stocks = {snippet.release: snippet for snippet in reversed(there) if snippet.stock}
-        for release, stock in stocks.items():
-            plan = plan_of(release)
+        for stock in (each for each in reversed(there) if each.stock and not each.second):
+            plan = plan_of(stock.release)
             if plan is None:
                 continue
             for trial in ((), entry_line.trial_words(self._root)):

@@ -22,7 +22,7 @@ from lowlat.boot.loaders import (
     grub_language,
     grub_words,
 )
-from lowlat.boot.loaders.grub_config import GrubConfig
+from lowlat.boot.loaders.grub_config import GrubConfig, check_unsigned
 from lowlat.boot.loaders.grub_env import Environment
 from lowlat.boot.loaders.grub_menu import GrubEntry, Menu
 from lowlat.boot.loaders.interface import (
@@ -65,6 +65,7 @@ class Grub(Loader):
         programs.check_writable(self._root, self._config.folder)
 
     def check_new(self) -> None:
+        check_unsigned(self._root, self._config.folder)
         bare = grub_cfg.parse(_without_ours(self._config.live()))
         self._check_default(bare, bare)
 

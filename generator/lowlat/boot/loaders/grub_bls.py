@@ -13,6 +13,7 @@ from lowlat.boot import entry_line, programs
 from lowlat.boot.loaders import bls_entries, bls_menu, grub_cfg, grub_words
 from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
+from lowlat.boot.loaders.grub_config import check_unsigned
 from lowlat.boot.loaders.grub_env import Environment
 from lowlat.boot.loaders.interface import BootEntry, BootMenu
 from lowlat.host.root import Root
@@ -54,6 +55,7 @@ class Bls(EntryFiles):
             raise Refused(f"{self._path} does not boot the saved entry by default", hint=hint)
 
     def check_new(self) -> None:
+        check_unsigned(self._root, self._folder)
         for entry in self.describe().entries:
             unknown = next(filter(entry_line.is_open, entry.words), None) if entry.release else None
             if unknown is not None:

@@ -12,6 +12,7 @@ from lowlat.base.errors import Refused
 from lowlat.boot import programs
 from lowlat.boot.disk import Disk, FileSnapshot, digest
 from lowlat.boot.loaders import grub_language
+from lowlat.boot.loaders.interface import Unwritable
 from lowlat.boot.programs import Unchecked
 from lowlat.boot.transaction import PATIENT_S
 from lowlat.host.root import Root
@@ -28,6 +29,14 @@ _MOVED = ("/etc/grub.d/proxifiedScripts/linux", "/etc/grub.d/proxifiedScripts/10
 
 #: How often the configuration is generated again while other programs do so too.
 _TRIES = 5
+
+
+def check_unsigned(root: Root, folder: str) -> None:
+    """Raises Unwritable if GRUB's files have signatures, which new ones would lack (GRUB's manual,
+    "Using digital signatures in GRUB")."""
+    path = f"{folder}/grub.cfg"
+    if root.exists(f"{path}.sig"):
+        raise Unwritable(f"{path} is signed, and lowlat has no key for what it would write")
 
 
 class GrubConfig:

@@ -67,8 +67,10 @@ def submenu(
         return ""
     release = entry_line.release_of(promoted)
     first = next((stock for stock in stocks if stock.release == release), stocks[0])
+    # Where GRUB has a password, what is not so asks for it before any kernel boots.
+    free = " --unrestricted" if "--unrestricted" in first.head["classes"].split() else ""
     rows = [
-        "submenu 'lowlat: tuned for low latency' --id " + SUBMENU + " {",
+        f"submenu 'lowlat: tuned for low latency'{free} --id {SUBMENU} {{",
         *_entry(first.once(), "stock", entry_line.STOCK, _without_place),
     ]
     for extra in ((), trial):
@@ -93,16 +95,21 @@ def is_stock(ident: str) -> bool:
 
 
 def stock_entries(text: str, release_of: Callable[[str], str]) -> Iterator[Stock]:
-    """The distribution's normal entries, one a kernel, newest first; those for recovery and for
-    other init systems are left out."""
+    """The distribution's normal entries, newest first; those for recovery and for other init
+    systems are left out, and so is a second image of a kernel (a copy for rescue, or the one that
+    "make install" replaced)."""
     rows: list[str] = []
+    known: set[str] = set()
     head: Optional[re.Match[str]] = None
     for row in text.splitlines():
         match = _HEAD.match(row)
         if match:
             head, rows = match, []
         elif head and grub_cfg.CLOSE.match(row):
-            yield Stock(head, tuple(rows), release_of(_image(rows)) or head["release"])
+            stock = Stock(head, tuple(rows), release_of(_image(rows)) or head["release"])
+            if stock.release not in known:
+                yield stock
+            known.add(stock.release)
             head = None
         else:
             rows.append(row)

@@ -35,6 +35,11 @@ class BootEntry:
     files: tuple[str, ...] = ()
 
     @property
+    def is_stale(self) -> bool:
+        """Whether the image of this lowlat entry was replaced by another kernel's (Arch)."""
+        return self.ours and self.release not in ("", entry_line.release_of(self.id))
+
+    @property
     def id(self) -> str:
         """The entry's own id: the last part of a name that leads through submenus."""
         return self.name.rpartition(">")[2]
@@ -75,6 +80,8 @@ class BootMenu:
             return False
         if not entry.trial:
             release = entry_line.release_of(entry.id)
+            if entry.is_stale:
+                return True
             made = entry_line.entry_id(release, entry.unfilled or entry.words)
             stock = self.stock(release)
             return not entry.id.endswith(made) or bool(stock and stock.files != entry.files)

@@ -24,6 +24,9 @@ from lowlat.host.root import Root
 #: The boot partition: XBOOTLDR before the EFI system partition.
 _PLACES = ("/boot", "/efi", "/boot/efi")
 
+#: The EFI system partition beside an XBOOTLDR at /boot.
+_ESPS = ("/efi", "/boot/efi")
+
 #: The counter of systemd-boot in the name of a file whose tries are used up.
 _SPENT = re.compile(r"\+0(-\d+)?\.(conf|efi)$")
 
@@ -81,9 +84,19 @@ class SystemdBoot(EntryFiles):
         pairs = (("efi", path), *(row for row in rows if row[1]))
         return Snippet(bls_entries.base_name(name), name, pairs)
 
+    def _likely(self, snippet: Snippet) -> int:
+        names = self._first_default(), self._chosen(self._pattern()) or ""
+        for rank, name in enumerate(names):
+            exact = bls_entries.base_name(name) == snippet.name
+            if exact or fnmatch.fnmatchcase(_file(snippet.name), name):
+                return rank
+        return len(names)
+
     def _pattern(self) -> Optional[str]:
-        """The default in loader.conf: an id or a pattern of ids."""
-        text = self._root.read(f"{self._place}/loader/loader.conf") or ""
+        """The default in loader.conf: an id or a pattern of ids. That file is on the EFI system
+        partition, even if the entries are on XBOOTLDR."""
+        paths = [f"{place}/loader/loader.conf" for place in (*_ESPS, self._place)]
+        text = next(filter(None, map(self._root.read, paths)), "")
         match = re.search(r"^\s*default\s+(\S+)", text, re.MULTILINE)
         return None if match is None else match[1]
 
