@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +21,8 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import PowerControl
 from lowlat.plan.boot_machine import boot_machine
 from support.cli import lowlat
-from support.synthetic import Kind, Shape
+from support.machines import write_tree
+from support.synthetic import NAMED, Kind, Shape
 
 MACHINES = Path(__file__).parents[1] / "machines"
 FIELD = MACHINES / "field"
@@ -242,6 +244,92 @@ def test_a_plan_without_isolated_cpus_needs_no_siblings() -> None:
     assert planned(NOSMT, "--isolate", "none")["cpus"]["isolated"] == ""
 
 
+#: 6 performance cores of two threads (0-11) and 8 efficiency cores (12-19).
+HYBRID = NAMED["hybrid-6p8e"]
+
+
+ODD = str(CpuSet.of(range(1, 40, 2)))
+
+
+def reasons(plan: Any) -> dict[str, str]:
+    return {one["cpus"]: one["why"] for one in plan["cpus"]["reasons"]}
+
+
+def returning(shape: Shape, off: str) -> Shape:
+    return replace(shape, offline=tuple(CpuSet.parse_list(off)))
+
+
+@pytest.mark.parametrize(
+    ("off", "kept", "isolated"),
+    [
+        ("8-19", "8-19", "2-7"),
+        ("12-19", "12-19", "2-11"),
+        ("14-19", "14-19", "2-11"),
+        ("3,12-19", "12-19", "4-11"),  # 3 may stay off
+        ("4-5", "4-5", "2-3,6-11"),
+    ],
+)
+def test_a_core_of_unknown_type_stays_with_the_system(
+    off: str, kept: str, isolated: str, tree: Tree
+) -> None:
+    root = tree(returning(HYBRID, off))
+    for options in ((), ("--keep-efficiency-cores",)):
+        plan = planned(root, *options)
+        assert not CpuSet.parse_list(plan["cpus"]["isolated"]) & CpuSet.parse_list(kept)
+        assert reasons(plan)[kept] == "offline now, and nothing tells the core type"
+        assert any(
+            f"CPU {kept} is offline now" in text
+            and f"nothing tells its core type: 'chcpu -e {kept}' before planning" in text
+            for text in plan["warnings"]
+        )
+    assert planned(root)["cpus"]["isolated"] == isolated
+
+
+def test_cores_of_unknown_type_are_no_siblings(tree: Tree) -> None:
+    plan = planned(tree(returning(HYBRID, "8-19")), "--isolate", "2-7,12")
+    assert plan["cpus"]["isolated"] == "2-7,12"
+    mixed = "mix core types (performance: CPU 2-7; unknown: CPU 12): --isolate 2-7 takes"
+    assert any(mixed in text for text in plan["warnings"])
+
+
+def test_a_machine_of_which_one_core_is_known_is_refused(tree: Tree) -> None:
+    root = tree(returning(Shape(kinds=(Kind(2), Kind(6)), types_by="perf"), "1-7"))
+    write_tree(root, {f"{CPU[1:]}/smt/control": "notsupported\n"})
+    said = lowlat("plan", "--root", root).refused()
+    assert said.startswith("nothing tells the core type of CPU 1-7, offline now")
+    assert "'chcpu -e 1-7' before planning tells it" in said
+
+
+@pytest.mark.parametrize(
+    ("numbering", "off", "isolated"),
+    [
+        ("far", "10-19,30-39", "1-9,21-29"),
+        ("turns", ODD, "2,4,6,8,10,12,14,16,18,22,24,26,28,30,32,34,36,38"),
+        ("far", "8-11,28-31", "1-7,13-19,21-27,33-39"),
+        ("far", "4,24", "1-9,11-19,21-29,31-39"),
+    ],
+)
+def test_a_core_of_unknown_node_stays_with_the_system(
+    numbering: str, off: str, isolated: str, tree: Tree
+) -> None:
+    shape = Shape(packages=2, kinds=(Kind(10, 2),), nodes=2, numbering=numbering)
+    plan = planned(tree(returning(shape, off)))
+    assert plan["cpus"]["isolated"] == isolated
+    told = "offline now, and nothing tells the NUMA node"
+    warned = any(f"tells its NUMA node: 'chcpu -e {off}'" in text for text in plan["warnings"])
+    assert (reasons(plan).get(off) == told) == warned == (off != "4,24")
+
+
+def test_a_core_of_unknown_caches_is_used_last(tree: Tree) -> None:
+    shape = Shape(kinds=(Kind(12, 2),), numbering="far", cores_per_cache=6)
+    plan = planned(tree(returning(shape, "6-11,18-23")))
+    assert plan["cpus"]["isolated"] == "1-11,13-23"
+    assert plan["cpus"]["preferred"][:11] == [*range(1, 12)]
+    why = reasons(plan)["6-11,18-23"]
+    assert why.endswith("nothing tells the caches of these CPUs, so 'run' uses them last")
+    assert any("tells its caches: 'chcpu -e 6-11,18-23'" in text for text in plan["warnings"])
+
+
 @given(
     shape=st.builds(
         Shape,
@@ -266,8 +354,10 @@ def test_a_core_that_is_told_is_never_too_small(shape: Shape, smt: str, dice: An
     except Refused:
         return
     assert made.cpus.online == whole.cpus.online
+    unknown = CpuSet.of(c for k in made.core_types if not k.source for c in k.cpus)
     for old in whole.cores:
-        # Single cores that are offline may be taken for siblings: they stay on one side then.
+        # Single cores that are offline may be taken for siblings: they stay on one side then. So do
+        # all CPUs of unknown types.
         new = made.core_of(old.cpus.first)
-        assert old.cpus <= new.cpus
+        assert old.cpus <= new.cpus or old.cpus <= unknown
         assert new.package in (old.package, None) and set(new.nodes) <= set(old.nodes)

@@ -224,11 +224,12 @@ class Model:
         )
 
     def _core_types(self) -> tuple[CoreType, ...]:
-        if self.shape.types_by is None or len(self.kinds) < 2:
-            return ()
         kinds = [self.kinds[kind] for kind in sorted(self.kinds)]
         if self.shape.types_by == "perf":  # a low-power core is told by its caches
-            kinds = [kinds[0], CpuSet.of(cpu for kind in kinds[1:] for cpu in kind)]
+            first = self.kinds.get(0, CpuSet())
+            kinds = [first, self.online - first] if len(self.shape.kinds) > 1 else []
+        if self.shape.types_by is None or len(kinds) < 2:
+            return ()
         return tuple(CoreType(f"kind {n}", cpus, "synthetic") for n, cpus in enumerate(kinds))
 
     def _caches(self) -> list[Cache]:
@@ -404,8 +405,8 @@ def _type_files(model: Model) -> Iterator[tuple[str, str]]:
     by = model.shape.types_by
     if by == "perf":
         for kind, unit in enumerate(("cpu_core", "cpu_atom", "cpu_lowpower")):
-            if kind in model.kinds:
-                yield f"sys/devices/{unit}/cpus", str(model.kinds[kind])
+            if kind < len(model.shape.kinds):
+                yield f"sys/devices/{unit}/cpus", str(model.kinds.get(kind, CpuSet()))
     elif by is not None:
         for thread in model.threads:
             if thread.online:

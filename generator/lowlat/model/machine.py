@@ -76,7 +76,8 @@ class Core:
 
 @dataclass(frozen=True)
 class CoreType:
-    """CPUs of equal capability; the most capable type comes first in ``Machine.core_types``."""
+    """CPUs of equal capability; the most capable type comes first in ``Machine.core_types``.
+    ``source`` is "" for CPUs of which nothing tells the type."""
 
     name: str
     cpus: CpuSet

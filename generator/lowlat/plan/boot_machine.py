@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The machine as a boot with a line finds it: CPUs that are offline now come back, others stay off.
 
-A pure transform of a Machine. A CPU that comes back is where its siblings are; a core that comes
-back as a whole is where the nearest CPUs by number are, if they agree.
+A pure transform of a Machine. A CPU that comes back is where its siblings are. A core that comes
+back as a whole is on the node of the CPUs next to it by number on both sides, if they agree; its
+type and caches are not known.
 """
 
 from bisect import bisect
@@ -14,8 +15,9 @@ from lowlat.base.errors import Refused
 from lowlat.kernel.cpus import boot_cpu, cpus_after, is_power, takes_nosmt, threads_after
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.machine import Core, Machine
+from lowlat.model.machine import Core, CoreType, Machine
 from lowlat.plan.siblings import whole_cores
+from lowlat.plan.untold import TYPE, untold
 
 _T = TypeVar("_T")
 
@@ -37,17 +39,25 @@ def boot_machine(line: str, machine: Machine) -> tuple[Machine, tuple[str, ...]]
     strange = back - CpuSet.of(known.cores)
     if strange:
         raise UnknownSiblings(machine, strange)
+    same = (online, boot_cpu(machine)) == (machine.cpus.online, machine.cpus.boot)
+    made = machine if same else change.to(online)
+    unknown = untold(made, back)
     notes = []
-    if back:
-        notes.append(f"CPU {back} is offline now and comes back with this boot: {known.relied}")
+    if told := back - unknown[TYPE]:
+        notes.append(f"CPU {told} is offline now and comes back with this boot: {known.relied}")
+    for what, cpus in unknown.items():
+        if cpus:
+            notes.append(
+                f"CPU {cpus} is offline now and comes back with this boot, and nothing tells its "
+                f"{what}: 'chcpu -e {cpus}' before planning gives a better plan"
+            )
     kept = (machine.cpus.online | machine.cpus.offline) - online
     if kept and cmdline.values(line, "maxcpus"):
         notes.append(
             f"maxcpus= keeps CPU {kept} off at the boot alone: once online they take tasks of the "
             "system, so nothing may switch them on"
         )
-    same = (online, boot_cpu(machine)) == (machine.cpus.online, machine.cpus.boot)
-    return machine if same else change.to(online), tuple(notes)
+    return made, tuple(notes)
 
 
 class UnknownSiblings(Refused):
@@ -80,31 +90,32 @@ class _CpuChange:
     def __init__(self, machine: Machine, whole: Mapping[int, CpuSet]) -> None:
         self._before = machine
         self._online = sorted(machine.cpus.online)
-        self._whole = {cpu: core for core in dict.fromkeys(whole.values()) for cpu in core}
+        cores = dict.fromkeys(whole.values())
+        self._whole = {cpu: core for core in cores for cpu in core}
         #: The offline CPUs and what they are near to, by the lowest of these.
-        self._beside: dict[int, list[tuple[int, CpuSet]]] = {}
-        for cpu in whole:
-            near = self._near(cpu)
-            self._beside.setdefault(near.first, []).append((cpu, near))
-        lone = [core for core in dict.fromkeys(whole.values()) if not core & machine.cpus.online]
-        cores = [*map(self._grown, machine.cores), *map(self._placed, lone)]
-        self.cores = tuple(sorted(cores, key=lambda core: core.cpus.first))
+        self._beside: dict[int, list[tuple[CpuSet, CpuSet]]] = {}
+        for core in cores:
+            if near := self._near(core):
+                self._beside.setdefault(near.first, []).append((core, near))
+        lone = [core for core in cores if not core & machine.cpus.online]
+        self._lone = CpuSet.of(cpu for core in lone for cpu in core)
+        made = [*map(self._grown, machine.cores), *map(self._placed, lone)]
+        self.cores = tuple(sorted(made, key=lambda core: core.cpus.first))
 
     def to(self, online: CpuSet) -> Machine:
         """The machine with these CPUs online."""
         before, after = self._before, self._after
         present = before.cpus.online | before.cpus.offline
         nodes = (replace(node, cpus=after(node.cpus) & online) for node in before.nodes)
-        caches = [replace(cache, cpus=after(cache.cpus) & online) for cache in before.caches]
-        types = [replace(kind, cpus=after(kind.cpus) & online) for kind in before.core_types]
-        types = [kind for kind in types if kind.cpus]
+        caches = [replace(one, cpus=self._told(one.cpus) & online) for one in before.caches]
+        types = tuple(self._types(online)) if before.core_types else ()
         return replace(
             before,
             cpus=replace(
                 before.cpus, online=online, offline=present - online, boot=boot_cpu(before)
             ),
             cores=tuple(_with(online, self.cores)),
-            core_types=tuple(types) if len(types) > 1 else (),
+            core_types=types if len(types) > 1 else (),
             nodes=tuple(nodes),
             caches=tuple(
                 sorted(
@@ -121,13 +132,33 @@ class _CpuChange:
     def _after(self, cpus: CpuSet) -> CpuSet:
         """The CPUs of a place, with the offline ones that are near to it alone."""
         beside = (item for cpu in cpus for item in self._beside.get(cpu, ()))
-        return cpus | CpuSet.of(cpu for cpu, near in beside if near <= cpus)
+        return cpus | CpuSet.of(cpu for core, near in beside if near <= cpus for cpu in core)
 
-    def _near(self, cpu: int) -> CpuSet:
-        """The online siblings of an offline CPU, else the two next CPUs on each side."""
-        siblings = self._whole[cpu] & self._before.cpus.online
-        place = bisect(self._online, cpu)
-        return siblings or CpuSet.of(self._online[max(place - 2, 0) : place + 2])
+    def _told(self, cpus: CpuSet) -> CpuSet:
+        """The CPUs of one type or cache, with their siblings."""
+        return self._after(cpus) - self._lone
+
+    def _types(self, online: CpuSet) -> Iterator[CoreType]:
+        left = online
+        for kind in self._before.core_types:
+            cpus = self._told(kind.cpus) & online
+            left = left - cpus
+            if cpus:
+                yield replace(kind, cpus=cpus)
+        if left:
+            yield CoreType("unknown", left, "")
+
+    def _near(self, core: CpuSet) -> CpuSet:
+        """The online siblings of an offline CPU; for a core that is offline, the two next CPUs on
+        each side of each of its CPUs, where these tell its node: any of a single node, else none if
+        a side or a whole node is offline."""
+        places = [bisect(self._online, cpu) for cpu in core]
+        nodes = self._before.nodes
+        told = len(nodes) < 2 or (
+            min(places) > 0 and max(places) < len(self._online) and all(n.cpus for n in nodes)
+        )
+        near = {cpu for at in places for cpu in self._online[max(at - 2, 0) : at + 2]}
+        return core & self._before.cpus.online or CpuSet.of(near if told else ())
 
     def _grown(self, core: Core) -> Core:
         """The core with its threads that are offline now."""
@@ -135,7 +166,7 @@ class _CpuChange:
 
     def _placed(self, cpus: CpuSet) -> Core:
         """A core of CPUs that are all offline now."""
-        near = [self._before.core_of(cpu) for cpu in self._near(cpus.first)]
+        near = [self._before.core_of(cpu) for cpu in self._near(cpus)]
 
         def common(what: Callable[[Core], _T]) -> Optional[_T]:
             values = {what(core) for core in near}
@@ -147,7 +178,6 @@ class _CpuChange:
             die=common(lambda core: core.die),
             cluster=common(lambda core: core.cluster),
             nodes=common(lambda core: core.nodes) or (),
-            cache=common(lambda core: core.cache),
             book=common(lambda core: core.book),
             drawer=common(lambda core: core.drawer),
         )

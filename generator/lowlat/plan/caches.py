@@ -57,6 +57,12 @@ def _clusters(machine: Machine) -> tuple[Level, ...]:
     return (Level("cluster", shared, known=False),) if shared and len(groups) > 1 else ()
 
 
+def uncached(machine: Machine) -> CpuSet:
+    """The CPUs of which no cache is known, where those of others are."""
+    known = {cpu for cache in machine.caches for cpu in cache.cpus.ids}
+    return machine.cpus.online - CpuSet.of(known) if known else CpuSet()
+
+
 def split_caches(machine: Machine, isolated: CpuSet) -> Iterator[str]:
     """A warning for each level at which the isolated CPUs share some of several groups with the
     system."""

@@ -15,6 +15,7 @@ from lowlat.plan.cpu_request import NODE, PACKAGE, CpuRequest
 from lowlat.plan.housekeeping import Housekeeping, Terms
 from lowlat.plan.locality import Near, near_device
 from lowlat.plan.regions import near_nodes, single_nodes
+from lowlat.plan.untold import KEPT, untold
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,14 @@ def _nothing_left(terms: Terms, regions: int) -> Refused:
             f"{near.device.address}",
             hint="leave out --for-device, or name the CPUs with --isolate LIST",
         )
+    unknown = untold(terms.machine, terms.returning)
+    for what in KEPT:
+        if cpus := unknown[what]:
+            return Refused(
+                f"nothing tells the {what} of CPU {cpus}, offline now and back with this boot, and "
+                "the system needs every other core",
+                hint=f"'chcpu -e {cpus}' before planning tells it",
+            )
     if terms.cores is not None:
         return Refused(
             f"--housekeeping-cores {terms.cores}: leaves nothing to isolate of {cores} cores",

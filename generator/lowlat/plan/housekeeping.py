@@ -17,10 +17,11 @@ from lowlat.model.machine import Core, CoreType, Machine
 from lowlat.model.plan import RoleReason
 from lowlat.plan import reasons
 from lowlat.plan.borders import Borders, Key
-from lowlat.plan.caches import Level
+from lowlat.plan.caches import Level, uncached
 from lowlat.plan.locality import BusyDevices, Near
 from lowlat.plan.reasons import Why
 from lowlat.plan.regions import Region
+from lowlat.plan.untold import KEPT, untold
 from lowlat.plan.worth import ranks
 
 #: From this number of CPUs on, the system gets two hardware threads.
@@ -54,14 +55,15 @@ class Housekeeping:
         self._completed: dict[str, Level] = {}
         self._threads = 0
         self._borders = Borders(terms.machine)
+        self._uncached = uncached(terms.machine)
         self._rank = ranks(terms.machine)
         self._busy = BusyDevices(terms.machine, terms.near)
         self._cores = [_cores(terms.machine, region) for region in regions]
         self._regions_of = _inverted(self._cores)
         self._taken = Counter[int]()
         self._take(terms.machine.core_of(terms.machine.cpus.boot), Why(""))
-        self._take_excluded()
         self._take_returning()
+        self._take_excluded()
         for place in range(len(regions)):
             self._fill(place)
         if terms.cores is None:
@@ -101,8 +103,10 @@ class Housekeeping:
 
     def _true(self, why: Why, isolated: CpuSet, same: str) -> Why:
         level = self._completed.get(why.text)
-        if level is not None and level.beside(self._machine.cpus.online - isolated) & isolated:
-            return Why(f"the rest of {level.one} that the system uses", why.step)
+        if level is not None:
+            beside = level.beside(self._machine.cpus.online - isolated) | self._uncached
+            if beside & isolated:
+                return Why(f"the rest of {level.one} that the system uses", why.step)
         return why if why.text else Why(same)
 
     def _take(self, core: Core, why: Why) -> None:
@@ -123,8 +127,14 @@ class Housekeeping:
                 self._take(core, least)
 
     def _take_returning(self) -> None:
-        """Take the cores of which some CPUs are offline now, if they are few. Firmware may keep
-        such a CPU off at every boot: without x2APIC no CPU with APIC id 255 starts."""
+        """Take the cores of which nothing tells the type or the node, and those of which some CPUs
+        are offline now, if they are few. Firmware may keep such a CPU off at every boot: without
+        x2APIC no CPU with APIC id 255 starts."""
+        unknown = untold(self._machine, self.terms.returning)
+        for what in KEPT:
+            for core in self._free(self._machine.cores):
+                if core.cpus.ids <= unknown[what].ids:
+                    self._take(core, Why(f"offline now, and nothing tells the {what}"))
         returning = self.terms.returning.ids
         free = self._free(self._machine.cores)
         cores = [core for core in free if core.cpus.ids & returning and core.cpus.ids - returning]

@@ -40,7 +40,8 @@ def single_nodes(machine: Machine) -> Sequence[Region]:
 def near_nodes(machine: Machine) -> Sequence[Region]:
     """Where there are more nodes than packages: the near nodes of each package together, by the
     firmware's distances, or by package where these tell nothing. Else each node for itself."""
-    packages = {cpu: core.package for core in machine.cores for cpu in core.cpus.ids}
+    placed = {cpu for node in machine.nodes for cpu in node.cpus.ids}
+    packages = {c: core.package for core in machine.cores for c in core.cpus.ids if c in placed}
     inside: defaultdict[object, list[Node]] = defaultdict(list)
     for node in machine.nodes:
         for package in {packages[cpu] for cpu in node.cpus.ids}:

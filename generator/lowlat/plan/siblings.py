@@ -63,8 +63,8 @@ def _by_pattern(machine: Machine, threads: int) -> WholeCores:
 
 
 class _Fit:
-    """The cores that CPUs may make up, by the pattern of the whole ones: these are all offline, or
-    complete a core that is seen in part."""
+    """The cores that CPUs may make up, by the pattern of the whole ones: these complete a core that
+    is seen in part, or are all offline, where all cores are of one type."""
 
     def __init__(self, machine: Machine, pattern: tuple[int, ...], threads: int) -> None:
         self._pattern = pattern
@@ -80,14 +80,14 @@ class _Fit:
             if len(core.cpus) < threads and not any(core.cpus.ids <= kind for kind in single)
             for cpu in core.cpus
         }
-        self.has_singles = bool(single)
+        self.mixed = bool(machine.core_types)
 
     def cores(self, cpu: int, taken: Mapping[int, CpuSet]) -> Iterator[CpuSet]:
         for step in self._pattern:
             core = frozenset(cpu - step + other for other in self._pattern)
             seen = core - self._offline
             parts = {self._part.get(other, frozenset()) for other in seen}
-            if parts <= {seen} and core.isdisjoint(taken):
+            if parts <= {seen} and core.isdisjoint(taken) and (seen or not self.mixed):
                 yield CpuSet(core)
 
 
@@ -102,7 +102,7 @@ def _fitted(offline: CpuSet, fit: _Fit) -> dict[int, CpuSet]:
                 cores = list(fit.cores(cpu, found))
                 if len(cores) == 1:
                     found.update(dict.fromkeys(cores[0] & offline, cores[0]))
-                elif not cores and fit.has_singles:
+                elif not cores and fit.mixed:
                     found[cpu] = CpuSet.of([cpu])
         left = [cpu for cpu in left if cpu not in found]
         if len(found) == before:

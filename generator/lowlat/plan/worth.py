@@ -9,7 +9,7 @@ from lowlat.base.amounts import readable
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import CoreType, Machine
 from lowlat.model.plan import RoleReason
-from lowlat.plan.caches import levels
+from lowlat.plan.caches import levels, uncached
 from lowlat.plan.locality import Near, busiest_nodes
 
 
@@ -23,8 +23,9 @@ def serving_types(machine: Machine) -> tuple[CoreType, ...]:
     capable type of the others. The layout decides: Linux counts the low-power cores of Meteor Lake
     as cpu_atom, and those of Arrow Lake as cpu_lowpower (arch/x86/events/intel/core.c)."""
     third = {cpu for cache in machine.caches if cache.level == 3 for cpu in cache.cpus.ids}
-    bare = [kind for kind in machine.core_types if third and not kind.cpus.ids & third]
-    others = [kind for kind in machine.core_types if kind not in bare]
+    known = [kind for kind in machine.core_types if kind.source and kind.cpus]
+    bare = [kind for kind in known if third and not kind.cpus.ids & third]
+    others = [kind for kind in known if kind not in bare]
     return (*others[1:][-1:], *bare)
 
 
@@ -32,7 +33,8 @@ def left_to_others(machine: Machine, isolated: CpuSet) -> str:
     """How many cores of the faster types other programs keep, and how to leave them more; "" if
     they keep at least half of them."""
     serving = serving_types(machine)
-    slow = {cpu for kind in serving for cpu in kind.cpus.ids}
+    unknown = (kind for kind in machine.core_types if not kind.source)
+    slow = {cpu for kind in (*serving, *unknown) for cpu in kind.cpus.ids}
     fast = [core.cpus for core in machine.cores if not core.cpus.ids <= slow]
     kept = sum(not cpus & isolated for cpus in fast)
     if 2 * kept >= len(fast) or kept + 1 >= len(fast):
@@ -47,11 +49,12 @@ def left_to_others(machine: Machine, isolated: CpuSet) -> str:
 def preferred(machine: Machine, isolated: CpuSet, near: Optional[Near] = None) -> tuple[int, ...]:
     """The isolated CPUs in the order in which threads get them: one CPU of each core first; among
     these the most capable, then those with memory on their node, then those that share the fewest
-    levels of cache with the system, the innermost counting most, then those of the device's own
-    place, then node by node, that of the busiest devices first, then the lowest."""
+    levels of cache with the system, the innermost counting most, those of unknown caches last; then
+    those of the device's own place, then node by node, that of the busiest devices first, then the
+    lowest."""
     rank = ranks(machine)
     system = machine.cpus.online - isolated
-    shared = [level.beside(system).ids for level in levels(machine)]
+    shared = [uncached(machine).ids, *(level.beside(system).ids for level in levels(machine))]
     place = near.device.cpus.ids if near and near.device.cpus else isolated.ids
     turn = {cpu: n for core in machine.cores for n, cpu in enumerate(core.cpus & isolated)}
 
@@ -72,17 +75,20 @@ def shares_told(
 ) -> Iterator[RoleReason]:
     """The reasons of isolated CPUs: ``why``, and which level of cache they share with the system,
     the innermost that counts; ``note`` stands at the last of them."""
-    system, rest = machine.cpus.online - isolated, isolated
+    system, unknown = machine.cpus.online - isolated, uncached(machine) & isolated
+    rest = isolated - unknown
     for level in levels(machine):
         shared = level.beside(system) & rest
         rest = rest - shared
         told = f"every isolated CPU shares {level.one} with the system"
-        if rest:
+        if rest or unknown:
             told = f"these CPUs share {level.one} with the system's"
             told += _used_last(ranks(machine), shared, rest)
         last = note if not rest else ""
         yield RoleReason(shared, "isolated", "; ".join(filter(None, (why, last, told))))
     yield RoleReason(rest, "isolated", "; ".join(filter(None, (why, note))))
+    last = _used_last(ranks(machine), unknown, isolated - unknown)
+    yield RoleReason(unknown, "isolated", f"{why}; nothing tells the caches of these CPUs{last}")
 
 
 def _used_last(rank: Mapping[int, int], shared: CpuSet, rest: CpuSet) -> str:

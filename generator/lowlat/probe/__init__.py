@@ -58,9 +58,10 @@ def probe(root: Root) -> Machine:
     nodes = topology.read_nodes(root, cpus.online)
     caches = topology.read_caches(root, cpus.online)
     arch = platform.read_arch(root, ends)
-    kinds = core_types.read_core_types(root, cpus.online, caches, arch in ARM)
+    kinds = core_types.read_core_types(root, cpus, caches, arch in ARM)
     # One CPU of each core type; for its own type, the boot CPU.
-    examples = [cpus.boot, *(kind.cpus.first for kind in kinds if cpus.boot not in kind.cpus)]
+    others = (kind.cpus for kind in kinds if kind.cpus and cpus.boot not in kind.cpus)
+    examples = [cpus.boot, *(one.first for one in others)]
     processor = processors.read_processor(root, cpuinfo)
     rows = devices.read_interrupts(root)
     loader = boot_loader.recognise(root)

@@ -7,18 +7,20 @@ from dataclasses import replace
 
 from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.machine import Cache, CoreType
+from lowlat.model.machine import Cache, CoreType, Cpus
 
 
 def read_core_types(
-    root: Root, online: CpuSet, caches: Iterable[Cache], arm: bool
+    root: Root, cpus: Cpus, caches: Iterable[Cache], arm: bool
 ) -> tuple[CoreType, ...]:
     """Core types, most capable first; empty if all cores are alike or no source tells. Sources in
     order of trust: the perf units of hybrid x86, cpu_capacity, CPPC highest_perf, maximum
     frequency. The last two also differ between equal cores (favoured cores of x86), so only a clear
     step separates types; on ARM, equal cores have equal frequencies. Cores without the L3 that
-    others have are the last type."""
-    return _by_third_level(_by_capability(root, online, arm), online, caches)
+    others have are the last type. A type without CPUs is one that is offline as a whole."""
+    types = _by_third_level(_by_capability(root, cpus.online, arm), cpus.online, caches)
+    found = tuple(kind for kind in types if kind.cpus or cpus.offline)
+    return found if len(found) > 1 else ()
 
 
 def _by_third_level(
@@ -32,8 +34,9 @@ def _by_third_level(
     if not at[3] or not without:
         return tuple(types)
     kinds = types or (CoreType("L3 cache", online, "cache"),)
-    others = (replace(kind, cpus=kind.cpus - without) for kind in kinds)
-    return (*(k for k in others if k.cpus), CoreType("no L3 cache", without, "cache"))
+    kept = (kind for kind in kinds if not kind.cpus or kind.cpus - without)
+    others = (replace(kind, cpus=kind.cpus - without) for kind in kept)
+    return (*others, CoreType("no L3 cache", without, "cache"))
 
 
 def _by_capability(root: Root, online: CpuSet, arm: bool) -> tuple[CoreType, ...]:
@@ -65,12 +68,15 @@ def _values(root: Root, online: CpuSet, path: str) -> Mapping[int, int]:
 def _perf_unit_types(root: Root, online: CpuSet) -> tuple[CoreType, ...]:
     """Low-power cores are in cpu_atom or in a unit of their own, as they are like the efficiency
     cores or not (arch/x86/events/intel/core.c); their caches tell them apart."""
-    units = [
-        (root.read_cpus(f"/sys/devices/{unit}/cpus") or CpuSet()) & online
+    core, *others = (
+        root.read_cpus(f"/sys/devices/{unit}/cpus")
         for unit in ("cpu_core", "cpu_atom", "cpu_lowpower")
-    ]
-    performance, efficiency = units[0], units[1] | units[2]
-    if not performance or not efficiency or performance | efficiency != online:
+    )
+    if core is None or others == [None, None]:
+        return ()
+    performance = core & online
+    efficiency = CpuSet.of(cpu for cpus in others if cpus for cpu in cpus) & online
+    if performance | efficiency != online:
         return ()
     source = "/sys/devices/cpu_*/cpus"
     return (

@@ -49,7 +49,8 @@ def _cpus(machine: Machine) -> _Facts:
     threads = max(len(core.cpus) for core in machine.cores)
     yield "Cores", f"{len(machine.cores)}, up to {threads} threads each" if threads > 1 else None
     for kind in machine.core_types:
-        yield "Core type", f"{kind.words}: CPU {kind.cpus} ({kind.source})"
+        cpus = f"CPU {kind.cpus}" if kind.cpus else "no CPU online"
+        yield "Core type", f"{kind.words}: {cpus} ({kind.source})"
     if len(machine.nodes) > 1:
         for node in machine.nodes[:16]:
             yield f"Distances of {node.id}", " ".join(map(str, node.distances[:32]))
