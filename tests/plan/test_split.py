@@ -299,6 +299,16 @@ def test_whole_caches_cost_no_node_more_than_half(host: Hosts) -> None:
     assert machine.cpus()[1] == "0-1"
 
 
+def test_equal_capacities_tell_nothing(tmp_path: Path) -> None:
+    kinds = (Kind(4, value=4400000), Kind(4, value=3600000))
+    root = synthetic.write(Shape(kinds=kinds, types_by="cpufreq", arch="aarch64").model(), tmp_path)
+    flat = {f"sys/devices/system/cpu/cpu{cpu}/cpu_capacity": "1024\n" for cpu in range(8)}
+    write_tree(root, flat)
+    plan = lowlat("plan", "--root", root, "--json").json()
+    assert plan["cpus"]["isolated"] == "1-3"
+    assert "maximum frequency 4.4 GHz first" in str(plan["cpus"]["reasons"])
+
+
 def test_caches_of_different_size_are_told(tmp_path: Path) -> None:
     shape = Shape(kinds=(Kind(8),), cores_per_cache=4)
     root = synthetic.write(shape.model(), tmp_path)

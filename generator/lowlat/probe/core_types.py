@@ -15,9 +15,11 @@ def read_core_types(
 ) -> tuple[CoreType, ...]:
     """Core types, most capable first; empty if all cores are alike or no source tells. Sources in
     order of trust: the perf units of hybrid x86, cpu_capacity, CPPC highest_perf, maximum
-    frequency. The last two also differ between equal cores (favoured cores of x86), so only a clear
-    step separates types; on ARM, equal cores have equal frequencies. Cores without the L3 that
-    others have are the last type. A type without CPUs is one that is offline as a whole."""
+    frequency. The first that shows a difference counts: Linux shows a capacity of 1024 for all CPUs
+    where the device tree has none (drivers/base/arch_topology.c). The last two also differ between
+    equal cores (favoured cores of x86), so only a clear step separates types; on ARM, equal cores
+    have equal frequencies. Cores without the L3 that others have are the last type. A type without
+    CPUs is one that is offline as a whole."""
     types = _by_third_level(_by_capability(root, cpus.online, arm), cpus.online, caches)
     found = tuple(kind for kind in types if kind.cpus or cpus.offline)
     return found if len(found) > 1 else ()
@@ -48,9 +50,9 @@ def _by_capability(root: Root, online: CpuSet, arm: bool) -> tuple[CoreType, ...
         ("CPPC highest_perf", "", "acpi_cppc/highest_perf", 0.80),
         ("maximum frequency", " kHz", "cpufreq/cpuinfo_max_freq", 0.99 if arm else 0.85),
     ):
-        known = _values(root, online, path)
-        if known:
-            return _types_by_value(name, unit, known, step)
+        types = _types_by_value(name, unit, _values(root, online, path), step)
+        if types:
+            return types
     return ()
 
 
