@@ -330,6 +330,18 @@ def test_a_core_of_unknown_caches_is_used_last(tree: Tree) -> None:
     assert any("tells its caches: 'chcpu -e 6-11,18-23'" in text for text in plan["warnings"])
 
 
+def test_a_cpu_in_standby_does_not_come_back(tree: Tree) -> None:
+    """On s390 only a person or the hypervisor configures it."""
+    for online, isolated in ((4, "2-3"), (2, "")):
+        shape = Shape(kinds=(Kind(4, 2),), arch="s390x", offline=tuple(range(online, 8)))
+        files = {f"{CPU[1:]}/cpu{cpu}/configure": f"{int(cpu < online)}\n" for cpu in range(8)}
+        root = write_tree(tree(shape), files)
+        if isolated:
+            assert planned(root)["cpus"]["isolated"] == isolated
+        else:
+            assert "has one core online" in lowlat("plan", "--root", root).refused()
+
+
 @given(
     shape=st.builds(
         Shape,

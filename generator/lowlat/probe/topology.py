@@ -16,7 +16,9 @@ NODE = "/sys/devices/system/node"
 
 
 def read_cpus(root: Root, cpuinfo: str) -> Cpus:
-    """The kernel's CPU sets; the online CPUs come from the best available source."""
+    """The kernel's CPU sets; the online CPUs come from the best available source. A CPU of s390 in
+    standby counts as not present: no boot configures it (cpu_configure_show() in
+    arch/s390/kernel/smp.c)."""
     present_dirs = CpuSet.of(numbered(root.names(CPU), "cpu"))
     online = _read_online(root, present_dirs, cpuinfo)
     if not online:
@@ -25,6 +27,8 @@ def read_cpus(root: Root, cpuinfo: str) -> Cpus:
     present = root.read_cpus(f"{CPU}/present")
     if present is None:
         present = (root.read_cpus(f"{CPU}/offline") or present_dirs) & present_dirs
+    standby = (cpu for cpu in present - online if root.read(f"{CPU}/cpu{cpu}/configure") == "0")
+    present = present - CpuSet.of(standby)
     possible = root.read_cpus(f"{CPU}/possible")
     if possible is None:
         possible = present | online
