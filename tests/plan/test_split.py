@@ -299,6 +299,26 @@ def test_whole_caches_cost_no_node_more_than_half(host: Hosts) -> None:
     assert machine.cpus()[1] == "0-1"
 
 
+def test_caches_of_single_cores_are_no_reason_to_take_nodes_together(host: Hosts) -> None:
+    """With private caches alone, as on Ampere Altra, a core of the system soils one either way."""
+    machine = host(Shape(kinds=(Kind(16),), nodes=2, cores_per_cache=1))
+    plan = machine.plan()
+    assert plan["cpus"]["housekeeping"] == "0,8"
+    assert "clean" not in str(plan["cpus"]["reasons"])
+    together = machine.plan("--housekeeping-per", "package")
+    assert "clean" not in str(together["cpus"]["reasons"])
+
+
+def test_nodes_that_share_all_cpus_are_not_told_of(tmp_path: Path) -> None:
+    """Raspberry Pi 5 boots with numa=fake=8."""
+    root = synthetic.write(Shape(kinds=(Kind(4),)).model(), tmp_path)
+    node = "sys/devices/system/node/node"
+    write_tree(root, {f"{node}{number}/cpulist": "0-3\n" for number in range(8)})
+    plan = lowlat("plan", "--root", root, "--json").json()
+    assert plan["cpus"]["isolated"] == "1-3"
+    assert "near" not in str(plan["cpus"]["reasons"])
+
+
 def test_equal_capacities_tell_nothing(tmp_path: Path) -> None:
     kinds = (Kind(4, value=4400000), Kind(4, value=3600000))
     root = synthetic.write(Shape(kinds=kinds, types_by="cpufreq", arch="aarch64").model(), tmp_path)

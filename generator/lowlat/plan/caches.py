@@ -81,7 +81,7 @@ def split_caches(machine: Machine, isolated: CpuSet) -> Iterator[str]:
 @dataclass(frozen=True)
 class CleanCaches:
     """How many of the machine's last-level caches no CPU of the system shares; ``of`` is 0 if no
-    cache is known. ``name`` is such as "L3 caches"."""
+    cache of several cores is known. ``name`` is such as "L3 caches"."""
 
     clean: int
     of: int
@@ -92,9 +92,9 @@ class CleanCaches:
 
 
 def clean_caches(machine: Machine, kept: CpuSet) -> CleanCaches:
-    """The last-level caches that a split with these housekeeping CPUs leaves clean."""
-    data = [cache for cache in machine.caches if cache.kind != "instruction"]
-    last = max((cache.level for cache in data), default=0)
-    groups = {cache.cpus for cache in data if cache.level == last}
+    """The caches of several cores, of the last level that has any, that a split with these
+    housekeeping CPUs leaves clean."""
+    known = [level for level in levels(machine) if level.known]
+    name, groups = (known[-1].name, known[-1].groups) if known else ("cache", ())
     clean = sum(not cpus.ids & kept.ids for cpus in groups)
-    return CleanCaches(clean, len(groups), f"L{last} caches")
+    return CleanCaches(clean, len(groups), f"{name}s")

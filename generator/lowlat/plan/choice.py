@@ -79,12 +79,16 @@ def _either_way(terms: Terms, request: CpuRequest) -> tuple[Housekeeping, str]:
     if len(regions) == len(spread.regions):
         return spread, ""
     together = Housekeeping(terms, regions, most=spread.cores)
+    if together.kept == spread.kept:
+        return spread, ""
     one, other = (clean_caches(machine, way.kept) for way in (spread, together))
     better = spread.full or (other.clean > one.clean and not together.full)
     if per == PACKAGE or (per is None and better):
-        left = f"would leave {one.clean}" if not spread.full else "would leave nothing to isolate"
-        note = f"one core of each node {left} (--housekeeping-per {NODE})"
-        return together, f"{other} stay clean, {note}"
+        left = "nothing to isolate" if spread.full else one.clean
+        note = f"one core of each node would leave {left} (--housekeeping-per {NODE})"
+        if other.of:
+            return together, f"{other} stay clean, {note}"
+        return together, note if spread.full else ""
     note = "each node keeps a core near its memory"
     taken = f"near nodes taken together would leave {other.clean} (--housekeeping-per {PACKAGE})"
     return spread, f"{note}; {one} stay clean, {taken}" if one.of else note
