@@ -342,6 +342,41 @@ def test_a_cpu_in_standby_does_not_come_back(tree: Tree) -> None:
             assert "has one core online" in lowlat("plan", "--root", root).refused()
 
 
+@pytest.mark.parametrize(
+    ("maker", "part", "told"),
+    [
+        ("0x41", "0xd42", True),  # Cortex-A78AE
+        ("0x51", "0x001", True),  # Oryon
+        ("0x41", "0xd4a", False),  # Neoverse-E1: two threads
+        ("0x43", "0x0af", False),  # ThunderX2: four
+        ("0x41", "0xfff", False),
+        ("0x46", "0x001", False),
+    ],
+)
+def test_arm_parts_tell_whether_half_of_the_cpus_may_be_siblings(
+    maker: str, part: str, told: bool, tree: Tree
+) -> None:
+    root = tree(returning(Shape(kinds=(Kind(8),), arch="aarch64"), "4-7"))
+    rows = (f"processor: {n}\nCPU implementer: {maker}\nCPU part: {part}\n" for n in range(4))
+    write_tree(root, {"proc/cpuinfo": "\n".join(rows)})
+    if told:
+        plan = planned(root)
+        assert plan["cpus"]["isolated"] == "2-7"
+        assert any(
+            "a core of its own, as these processors have no SMT" in w for w in plan["warnings"]
+        )
+    else:
+        assert "nothing tells whose siblings" in lowlat("plan", "--root", root).refused()
+
+
+def test_a_core_of_xeon_phi_may_have_two_more_threads(tree: Tree) -> None:
+    root = tree(returning(Shape(kinds=(Kind(8, 4),), numbering="far"), "16-31"))
+    model = "model name\t: Intel(R) Xeon Phi(TM) CPU 7250 @ 1.40GHz\n"
+    write_tree(root, {"proc/cpuinfo": f"processor\t: 0\n{model}"})
+    said = lowlat("plan", "--root", root).refused()
+    assert said.startswith("CPU 16-31 comes back with this boot, and nothing tells whose siblings")
+
+
 @given(
     shape=st.builds(
         Shape,

@@ -160,7 +160,8 @@ class Device:
 @dataclass(frozen=True)
 class Processor:
     """From /proc/cpuinfo: the first CPU's vendor, model name and microcode version, the flags that
-    change a plan, and the ``bugs`` for which the kernel may switch SMT off."""
+    change a plan, and the ``bugs`` for which the kernel may switch SMT off. ``threads`` is the
+    most that a core of these ARM parts has, None if that is not known."""
 
     vendor: Optional[str] = None
     model: Optional[str] = None
@@ -168,6 +169,7 @@ class Processor:
     flags_known: bool = False
     microcode: Optional[str] = None
     bugs: frozenset[str] = frozenset()
+    threads: Optional[int] = None
 
     @property
     def invariant_tsc(self) -> Optional[bool]:

@@ -30,9 +30,13 @@ def whole_cores(machine: Machine) -> WholeCores:
         return _by_pattern(machine, threads)
     if smt == "notsupported":
         return _alone(offline, "these processors have no SMT (cpu/smt/control)")
+    if smt not in (None, "notimplemented"):
+        return WholeCores({})
     # With two threads a core there were at least two CPUs for each core that is seen.
-    if smt in (None, "notimplemented") and len(offline) < len(machine.cores):
+    if len(offline) < len(machine.cores):
         return _alone(offline, "there are too few for a second thread of each core")
+    if machine.processor.threads == 1:
+        return _alone(offline, "these processors have no SMT (CPU part in /proc/cpuinfo)")
     return WholeCores({})
 
 
@@ -44,7 +48,7 @@ def _by_pattern(machine: Machine, threads: int) -> WholeCores:
     """By the numbers of the cores that have all their threads online."""
     offline, seen = machine.cpus.offline, [core.cpus for core in machine.cores]
     whole = [cpus for cpus in seen if len(cpus) == threads]
-    most = _MOST_THREADS.get(machine.arch or "", 8)
+    most = _most_threads(machine)
     if threads < most and len(whole) == len(seen) and len(offline) % len(seen) == 0:
         return WholeCores({})  # each core may have as many threads again
     patterns = {tuple(cpu - cpus.first for cpu in cpus) for cpus in whole}
@@ -60,6 +64,12 @@ def _by_pattern(machine: Machine, threads: int) -> WholeCores:
             dict.fromkeys(offline, core), f"it is the sibling that CPU {half[0]} lacks"
         )
     return WholeCores({})
+
+
+def _most_threads(machine: Machine) -> int:
+    if "Xeon Phi" in (machine.processor.model or ""):
+        return 4
+    return machine.processor.threads or _MOST_THREADS.get(machine.arch or "", 8)
 
 
 class _Fit:

@@ -51,9 +51,10 @@ def parse_processor(cpuinfo: str) -> Processor:
         key, colon, value = line.partition(":")
         if colon:
             values.setdefault(key.strip().lower(), value.strip())
-    flags = values.get("flags")
+    flags, parts = values.get("flags"), _arm_parts(cpuinfo)
     words = [values[key] for key in _WORDS if values.get(key) and not values[key].isdigit()]
-    names = [name for name in words if not _GENERIC.fullmatch(name)] + [*_numbered(values, cpuinfo)]
+    named = (name for name in words if not _GENERIC.fullmatch(name))
+    names = [*named, *_numbered(values, cpuinfo, parts)]
     return Processor(
         vendor=values.get("vendor_id") or values.get("vendor") or values.get("cpu implementer"),
         model=next(filter(None, map(_joined, (*names, *words))), None),
@@ -61,17 +62,33 @@ def parse_processor(cpuinfo: str) -> Processor:
         flags_known=flags is not None,
         microcode=values.get("microcode"),
         bugs=frozenset(values.get("bugs", "").split()) & _BUGS,
+        threads=_threads(parts),
     )
 
 
-def _numbered(values: Mapping[str, str], cpuinfo: str) -> Iterator[str]:
-    """The names of processors that are given as numbers."""
+def _arm_parts(cpuinfo: str) -> list[tuple[str, str]]:
+    """The implementer and part of each kind of ARM core, by their lowest CPU."""
     makers, parts = (
         re.findall(rf"^CPU {key}\s*:\s*(0x[0-9a-f]{{1,3}})\s*$", cpuinfo, re.MULTILINE)
         for key in ("implementer", "part")
     )
-    # Kinds of cores by their lowest CPU.
-    yield _named("arm", "", list(dict.fromkeys(zip(makers, parts))))
+    return list(dict.fromkeys(zip(makers, parts)))
+
+
+def _threads(parts: list[tuple[str, str]]) -> Optional[int]:
+    """The most threads of a core of these ARM parts; None if one of them is not known."""
+    table = _NAMES["arm threads"]
+    named = [part for part in parts if _NAMES.has_option(*part)]
+    found = (table.get(f"{maker} {part}", table.get(maker)) for maker, part in named)
+    known = [int(threads) for threads in found if threads]
+    return max(known) if parts and len(known) == len(parts) else None
+
+
+def _numbered(
+    values: Mapping[str, str], cpuinfo: str, parts: list[tuple[str, str]]
+) -> Iterator[str]:
+    """The names of processors that are given as numbers."""
+    yield _named("arm", "", parts)
     maker = values.get("mvendorid", "")
     yield _named("riscv", "riscv ", [(maker, values.get("marchid", "unknown"))])
     machine = re.search(r"^processor \d+:.*\bmachine = (\d{4})\s*$", cpuinfo, re.MULTILINE)
