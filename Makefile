@@ -97,10 +97,7 @@ demo: setup  ## what lowlat does, on this machine and in a virtual one: 5 minute
 ALL = $(MAKE) --no-print-directory --keep-going
 
 test: test-setup  ## all tests that every change must pass, one kernel boot included: 10 to 20 minutes
-	@$(ALL) -j3 --output-sync=target test-smoke test-beside test-alone $(ALSO)
-
-# What the gate has run in the same minutes: verbs that begin as others end.
-ALSO :=
+	@$(ALL) -j3 --output-sync=target test-smoke test-beside test-alone
 
 # All that the tests need from the network, which none of them uses later. In CI all of it must be
 # there; each missing part is named.
@@ -132,7 +129,7 @@ test-alone: test-harness
 
 # The wheel, the DEB and the RPM: built, looked at, installed.
 test-packages: setup package-packages
-	nice -n 10 $(PYTEST) -n $(JOBS) --dist loadfile -m "packages and not proof"
+	$(PYTEST) -n $(JOBS) --dist loadfile -m "packages and not proof"
 
 # Ansible itself, below build/: packaging/dependencies/ansible.txt has the versions. The one that
 # `test` runs is pinned with all that it needs.
@@ -172,7 +169,7 @@ test-planted: setup
 
 # What depends on the place, in a folder that only root can read and below a path with a space.
 test-elsewhere: setup
-	nice -n 10 tests/elsewhere
+	tests/elsewhere
 
 vm-packages: packages
 	@packaging/install-dependencies vm
