@@ -30,7 +30,21 @@ pytestmark = [
     needs.program("cc"),
 ]
 
+TRACING = Path("/sys/kernel/tracing")
 CPUS = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tracing() -> Iterator[None]:
+    """tracefs, for the time of these tests where nothing mounted it: a container, a small guest."""
+    if (TRACING / "events").is_dir():
+        yield
+        return
+    mounted = subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACING], timeout=GUARD_S)
+    if mounted.returncode:
+        needs.absent("needs tracefs, which cannot be mounted here")
+    yield
+    subprocess.run(["umount", TRACING], check=True, timeout=GUARD_S)
 
 
 @pytest.fixture(scope="module")
