@@ -30,7 +30,7 @@ LINE = (
 
 #: The lines that each may print, beside those of the drawing and of the boot line.
 MOST = {
-    ("plan", "--brief"): 9,
+    ("plan", "--brief"): 11,
     ("plan",): 25,
     ("doctor",): 5,
     ("cpus", "isolated", "--planned"): 1,

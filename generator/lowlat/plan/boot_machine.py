@@ -45,12 +45,11 @@ def boot_machine(line: str, machine: Machine) -> tuple[Machine, tuple[str, ...]]
     notes = []
     if told := back - unknown[TYPE]:
         notes.append(f"CPU {told} is offline now and comes back with this boot: {known.relied}")
-    for what, cpus in unknown.items():
-        if cpus:
-            notes.append(
-                f"CPU {cpus} is offline now and comes back with this boot, and nothing tells its "
-                f"{what}: 'chcpu -e {cpus}' before planning gives a better plan"
-            )
+    notes += [
+        f"nothing tells the {what} of CPU {cpus}, offline now: 'chcpu -e {cpus}' first does"
+        for what, cpus in unknown.items()
+        if cpus
+    ]
     kept = (machine.cpus.online | machine.cpus.offline) - online
     if kept and cmdline.values(line, "maxcpus"):
         notes.append(
