@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support import boot_rules, field_trees
+from support import boot_rules, field_trees, kernel_images
 from support.cli import Answer
 from support.cutting import Tell
 from support.field_trees import TOPS, FieldHost
@@ -266,6 +266,18 @@ def test_of_two_entries_of_a_kernel_the_one_of_this_system_is_tuned(
     assert len(ours) == 2 and all(entry.startswith(stock) for entry in ours)
     assert not any("changed" in note for note in host.status()["notes"])
     host.done("rollback")
+
+
+def test_an_entry_whose_image_was_replaced_is_told(tmp_path: Path, namespace: Namespace) -> None:
+    case = field_trees.read("arch-rescue-entry")
+    host = field_trees.build(case, tmp_path / "host", namespace)
+    host.done("apply")
+    fresh = kernel_images.x86_image("6.18.1-arch1-1")
+    (host.path / "boot/vmlinuz-linux").write_bytes(fresh)
+    notes = [note for note in host.status()["notes"] if "lowlat-6.17.8" in note]
+    assert len(notes) == 2
+    assert all(note.endswith("its image holds Linux 6.18.1-arch1-1 now") for note in notes)
+    assert "6.18.1" in host.lowlat("trial").refused()
 
 
 def test_a_second_image_of_a_kernel_gets_no_entry(tmp_path: Path, namespace: Namespace) -> None:

@@ -37,7 +37,8 @@ class BootEntry:
     @property
     def is_stale(self) -> bool:
         """Whether the image of this lowlat entry was replaced by another kernel's (Arch)."""
-        return self.ours and self.release not in ("", entry_line.release_of(self.id))
+        own = self.id[: -len(entry_line.trial_id(""))] if self.trial else self.id
+        return self.ours and self.release not in ("", entry_line.release_of(own))
 
     @property
     def id(self) -> str:
