@@ -250,6 +250,14 @@ def test_what_boots_is_recognised_by_its_traces(
     assert row and re.search(host.case.get("loader"), row[1])
 
 
+def test_grub_behind_another_loader_is_known_by_its_line(
+    tmp_path: Path, namespace: Namespace
+) -> None:
+    host = field_trees.build(field_trees.read("ubuntu-refind"), tmp_path / "host", namespace)
+    host.run_line(f"BOOT_IMAGE=/boot/vmlinuz-{host.case.kernels[0]} root=UUID=1 ro", "boot-1")
+    assert re.search("^loader +GRUB$", host.lowlat("status").out, re.MULTILINE)
+
+
 @pytest.mark.parametrize(
     ("name", "stock"),
     [

@@ -120,6 +120,8 @@ def _may_be_started(root: Root, loader: BootLoader) -> bool:
     """Whether the firmware's program may be this loader, or start it as a shim or as the fallback
     (BOOTX64.EFI) does."""
     program = firmware.current_program(root).lower().rpartition("/")[2]
+    if loader.kind in (GRUB, GRUB_BLS, PHOTON) and _image(root).startswith(("/", "(")):
+        return True  # rEFInd starts GRUB too
     if loader.kind in (GRUB, GRUB_BLS, PHOTON, UNIFIED_IMAGES):
         return program.startswith(("shim", "boot", "grub")) or not program
     return not program
@@ -199,8 +201,7 @@ def _fits(root: Root, loader: BootLoader) -> bool:
     """Whether this loader passes on a line like the running one. GRUB puts BOOT_IMAGE with a whole
     path on it (grub-core/loader/*/linux.c), syslinux the name in its configuration, and others put
     nothing. A line of lowlat's own may have come by kexec."""
-    line = root.read("/proc/cmdline") or ""
-    image = next(iter(cmdline.values(line, "BOOT_IMAGE")), "")
+    line, image = root.read("/proc/cmdline") or "", _image(root)
     if not line or (not image and cmdline.marker(line)):
         return True
     if loader.kind in (GRUB, GRUB_BLS, PHOTON):
@@ -210,6 +211,10 @@ def _fits(root: Root, loader: BootLoader) -> bool:
     if loader.kind == ZIPL:
         return not image or image.isdecimal()
     return bool(image) is (loader.kind == ALPINE_EXTLINUX)
+
+
+def _image(root: Root) -> str:
+    return next(iter(cmdline.values(root.read("/proc/cmdline") or "", "BOOT_IMAGE")), "")
 
 
 def systemd_boot_ran(root: Root) -> bool:

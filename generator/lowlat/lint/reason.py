@@ -166,7 +166,7 @@ def by_name(word: Word, line: LintedLine) -> Opinion:
     near = nearest(name, _OURS)
     if near:
         fix = near if word.flag else f"{near}={word.value.strip(chr(39))}"
-        # What is off by mistake is not to be switched on by a mended line that nobody reads.
+        # A misspelt word costs nothing yet: the mended line must not bring its price unseen.
         fix = f"{DELETE} (or write {fix})" if _price(fix) in _UNASKED else fix
         return Opinion(WordVerdict.IGNORED, f"no kernel knows it: did you mean {near}?", fix)
     if "." in name:
