@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any, Callable
 import pytest
 
 from lowlat.base import process
+from lowlat.base.errors import LowlatError
 from support import needs, procs
 from support.ansible_hosts import Ansible, Played, ansible_or_skip
 from support.guest import boots, emulator, image
@@ -54,6 +56,8 @@ _LIMIT_S = 900.0
 _REBOOT_S = 1800
 _ANSWER_S = 600.0
 
+_LOOK_S = 1.0
+
 
 @dataclass(frozen=True)
 class RollingMachine:
@@ -83,32 +87,63 @@ class RollingMachine:
 
 
 @contextlib.contextmanager
-def running(guest: Guest, folder: Path, *, panics: bool) -> Iterator[RollingMachine]:
-    """The guest, which stays on over its reboots."""
-    base = image.image_or_skip()
-    debs = image.packages_or_skip(base, *image.SSH)
+def running(work: Path, name: str, *, panics: bool) -> Iterator[RollingMachine]:
+    """A guest that stays on over its reboots. Where the emulator spoils its first boot, another
+    takes its place; what follows cannot begin again."""
+    share = _share(work / name, panics=panics)
+    log = work / name / "console"
+    guests: list[Guest] = []
+
+    def attempt() -> emulator.RunningBoot:
+        held.close()
+        guests.append(boots.installed_or_skip(work))
+        words = "\0".join(_argv(guests[-1], share)[1:])
+        return emulator.RunningBoot(log, _LIMIT_S, words, cut_at=_READY)
+
+    def boot(stop: threading.Event) -> Guest:
+        child = held.enter_context(_switched_on(_argv(guests[-1], share), log))
+        while not stop.wait(_LOOK_S):
+            if child.poll() is not None:
+                raise LowlatError(process.last_line(log.read_text(errors="replace")))
+        return guests[-1]
+
+    with contextlib.ExitStack() as held:
+        guest = emulator.repeated(boot, attempt, "")
+        yield RollingMachine(share, _listens(int(guest.pidfile.read_text())))
+
+
+def _share(folder: Path, *, panics: bool) -> Path:
+    """What the guest is given: its task, the packages and a key."""
     share = folder / "share"
     share.mkdir(parents=True)
+    debs = image.packages_or_skip(image.image_or_skip(), *image.SSH)
     for file in (*debs, packages_or_skip()[0]):
         shutil.copy(file, share)
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", share / "key"], check=True)
     (share / "task").write_text(_TASK)
     if panics:
         (share / "panics").touch()
+    return share
+
+
+def _argv(guest: Guest, share: Path) -> list[str]:
     words = guest.argv(share)
     words.remove("-no-reboot")
-    # No boot of these can begin again, and with a thread for each CPU the emulator spoils some.
+    # With a thread for each CPU the emulator spoils more boots.
     words[words.index(emulator.THREADS[1])] = "tcg,thread=single"
     # The host's kernel chooses the port.
     forward = "restrict=on,hostfwd=tcp:127.0.0.1:0-:22"
     words[words.index("-nic") + 1] = f"user,model=virtio-net-pci,{forward}"
-    log = folder / "console"
+    return words
+
+
+@contextlib.contextmanager
+def _switched_on(words: list[str], log: Path) -> Iterator[process.Child]:
+    guard = ["timeout", "--kill-after=10", "4h"]
     with log.open("wb") as console:
-        guard = ["timeout", "--kill-after=10", "4h"]
         child = process.start([*guard, *words], stdout=console, stderr=subprocess.STDOUT)
     try:
-        emulator.shows(_READY, words, limit=_LIMIT_S, log=log)
-        yield RollingMachine(share, _listens(int(guest.pidfile.read_text())))
+        yield child
     finally:
         process.end_group(child)
 
@@ -166,10 +201,7 @@ def test_the_healthy_one_is_promoted_and_the_other_is_stock(
     with contextlib.ExitStack() as held:
         work = Path(held.enter_context(boots.work_folder()))
         hosts = {
-            name: held.enter_context(
-                running(boots.installed_or_skip(work), work / name, panics=name == "b")
-            )
-            for name in ("a", "b")
+            name: held.enter_context(running(work, name, panics=name == "b")) for name in ("a", "b")
         }
         before = hosts["b"].files()
         played = _play(ansible, hosts, "lowlat.lowlat.rolling_trial")

@@ -212,17 +212,6 @@ def run(
     return log.read_text(errors="replace")
 
 
-def shows(wanted: str, argv: Sequence[str], *, limit: float, log: Path) -> None:
-    """Wait until the console of a boot that has begun shows this. Raises LowlatError if the boot
-    has to end before."""
-    running = RunningBoot(log, limit, "\0".join(argv[1:]), wanted)
-    never = threading.Event()
-    while not running.look():
-        never.wait(_LOOK_S)
-    if not running.cut:
-        raise LowlatError(running.spoilt or running.failure, hint=f"the console's text is in {log}")
-
-
 def run_on_host_files(boot: vm.GuestBoot) -> None:
     """The same with this host's file tree.
 
