@@ -101,7 +101,11 @@ test: test-setup  ## all tests that every change must pass, one kernel boot incl
 
 # All that the tests need from the network, which none of them uses later. In CI all of it must be
 # there; each missing part is named.
-test-setup: setup package-packages page-packages ansible test-fetch
+test-setup: setup test-tools package-packages page-packages ansible test-fetch
+
+# Here, as two tests at once would build them side by side.
+test-tools: setup
+	@$(MAKE) -s -j$(JOBS) -C measure tools
 
 test-fetch: setup
 	@missing=; $(SUPPORT).guest.fetch smoke || missing=1; \

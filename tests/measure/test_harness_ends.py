@@ -45,13 +45,15 @@ def running(bench: Bench) -> Run:
 
 
 def test_a_run_that_was_stopped_is_not_valid(bench: Bench) -> None:
-    run = bench.start("--duration", "1s", "--warmup", "0s", "--no-oslat", "--json", str(bench.json))
+    run = bench.start(*LONG, "--json", str(bench.json))
     waits.phase(run.phases, "measuring")
     run.send_signal(signal.SIGSTOP)
     waits.until(lambda: procs.state(run.pid) == "T")
     run.send_signal(signal.SIGCONT)
+    waits.until(lambda: procs.state(run.pid) != "T")
+    run.send_signal(signal.SIGINT)
     done = bench.result(run)
-    assert (done.status, done.run["valid"]) == (1, False)
+    assert (done.status, done.run["valid"]) == (130, False)
     assert done.said("stopped meanwhile")
 
 
@@ -187,7 +189,6 @@ def test_a_lower_limit_of_files_is_kept(bench: Bench) -> None:
 @pytest.mark.proof
 def test_a_program_that_cannot_be_killed_costs_no_run(bench: Bench) -> None:
     """A tracer that does not wait for the process keeps it from ending, as a broken disk would."""
-    bench.env["HOME"] = str(bench.folder)
     bench.play("oslat", "echo $$ >$HOME/pid; mv $HOME/pid $HOME/mark; exec sleep 60")
     run = bench.start(*QUICK, "--oslat", "--json", str(bench.json))
     waits.until((bench.folder / "mark").exists)
@@ -228,7 +229,6 @@ PHASES: dict[str, tuple[tuple[str, ...], dict[str, str], str]] = {
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_signal_in_any_phase_leaves_a_result(bench: Bench, phase: str) -> None:
     words, played, told = PHASES[phase]
-    bench.env["HOME"] = str(bench.folder)
     for program, script in played.items():
         bench.play(program, script)
     run = bench.start(*words, "--json", str(bench.json))

@@ -104,6 +104,7 @@ def test_a_run_ends_with_what_it_found_in_four_lines(
 
 
 @needs_harness
+@pytest.mark.harness
 def test_what_the_real_harness_writes_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,6 +92,11 @@ def traced(bench: Bench) -> Run:
     return run
 
 
+def keepers(pid: int) -> list[int]:
+    """The processes that remove the instances of a run."""
+    return [child for child in procs.children(pid) if procs.name(child) == "lowlat-keeper"]
+
+
 def instances(root: Path, pid: int) -> list[str]:
     return [path.name for path in (root / "instances").glob(f"lowlat-measure-{pid}-*")]
 
@@ -209,9 +214,8 @@ def test_nothing_is_left_even_of_a_run_that_was_killed(bench: Bench, tmp_path: P
 def test_what_a_killed_keeper_leaves_the_next_run_removes(bench: Bench, tmp_path: Path) -> None:
     with tracefs(tmp_path / "tracefs") as root:
         killed = traced(bench)
-        (keeper,) = (
-            pid for pid in procs.children(killed.pid) if procs.name(pid) == "lowlat-keeper"
-        )
+        waits.until(lambda: keepers(killed.pid))
+        (keeper,) = keepers(killed.pid)
         # Stopped, the harness cannot hear of the keeper's end.
         killed.send_signal(signal.SIGSTOP)
         os.kill(keeper, signal.SIGKILL)

@@ -7,7 +7,17 @@ from __future__ import annotations
 import pytest
 
 from support import procs, waits
-from support.harness import QUICK, SHORT, Bench, Result, metrics, names, needs_two_cpus, ran_for
+from support.harness import (
+    QUICK,
+    READY,
+    SHORT,
+    Bench,
+    Result,
+    metrics,
+    names,
+    needs_two_cpus,
+    ran_for,
+)
 
 pytest_plugins = ["support.harness"]
 pytestmark = needs_two_cpus
@@ -44,8 +54,6 @@ MISSING = [
     ("--second-opinion timerlat", False, "timerlat is not installed"),
 ]
 
-#: Tells when its answer to SIGINT is set.
-READY = "touch $HOME/ready; while :; do sleep 0.02; done"
 TALKS = f"{metrics('timer')}trap 'yes | head -c 5000000; exit 0' INT\n{READY}"
 
 #: What a load does beside a run, and what the run says.

@@ -326,6 +326,7 @@ def test_nothing_is_applied_outside_a_guest(tmp_path: Path, line: Optional[str])
 
 
 @needs.file(HARNESS, "make harness")
+@pytest.mark.harness
 def test_what_is_measured_in_a_boot_is_a_run_of_measure(tmp_path: Path) -> None:
     """A stock boot sets nothing, so its steps can run on this machine."""
     cpu = str(max(os.sched_getaffinity(0)))

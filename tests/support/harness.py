@@ -20,7 +20,7 @@ from typing import Any, Optional
 
 import pytest
 
-from support import needs, waits
+from support import needs, procs, waits
 
 SOURCE = Path(__file__).resolve().parents[2] / "measure"
 QUICK = ("--duration", "300ms", "--warmup", "0s")
@@ -50,7 +50,9 @@ ANSWERS = {
 esac
 """,
 }
-WAITS = "trap 'exit 0' INT\nwhile :; do sleep 0.02; done\n"
+#: Tells when its answer to SIGINT is set.
+READY = "touch $HOME/ready; while :; do sleep 0.02; done\n"
+WAITS = f"trap 'exit 0' INT\n{READY}"
 
 
 def metrics(stressor: str, rate: object = 1, file: str = "load-0.yaml") -> str:
@@ -141,7 +143,8 @@ class Bench:
     def start(self, *words: str, **more: Any) -> Run:
         """Begins a run, which the end of the test kills."""
         path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
-        env = {**os.environ, "PATH": path, "TMPDIR": str(self.scratch), **self.env}
+        own = {"PATH": path, "HOME": str(self.folder), "TMPDIR": str(self.scratch)}
+        env = {**os.environ, **own, **self.env}
         self.started.append(Run(self.program, words, env=env, **more))
         return self.started[-1]
 
@@ -150,7 +153,6 @@ class Bench:
 
     def lingering(self, *words: str, **more: Any) -> Run:
         """A run whose cross-check, beside the load, lasts until ``go()``, for 15 s at most."""
-        self.env["HOME"] = str(self.folder)
         self.play("oslat", "until [ -e $HOME/go ]; do sleep 0.02; done; echo Core: 1")
         run = self.start(*QUICK, "--oslat", "--json", str(self.json), *words, **more)
         waits.phase(run.phases, "oslat")
@@ -158,6 +160,19 @@ class Bench:
 
     def go(self) -> None:
         (self.folder / "go").touch()
+
+    def loaded(self, *words: str, **more: Any) -> Result:
+        """The result of a lingering run whose load has begun: stress-ng runs a stressor, or the
+        script in its place is ``READY``."""
+        run = self.lingering(*words, **more)
+        waits.until(lambda: self._has_begun(run), "the load does not begin")
+        self.go()
+        return self.result(run)
+
+    def _has_begun(self, run: Run) -> bool:
+        names = map(procs.name, procs.children(run.pid))
+        stressors = (name for name in names if name.startswith("stress-ng-"))
+        return (self.folder / "ready").exists() or any(stressors)
 
     def let_pass(self, seconds: float) -> None:
         """Another run tells how long it has measured."""

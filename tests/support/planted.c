@@ -23,7 +23,8 @@
 #define PAGE 4096L
 
 static const struct timespec millisecond = { 0, 1000000 };
-static atomic_bool go, leave;
+static atomic_uint go;
+static atomic_bool leave;
 static atomic_ulong beats;
 static int word;
 
@@ -38,10 +39,11 @@ static void mark(char message)
 		die(90);
 }
 
+/* Enters the kernel once, however long the disk takes before it may go. */
 static void *sibling(void *unused)
 {
 	while (!go)
-		nanosleep(&millisecond, NULL); /* sibling */
+		syscall(SYS_futex, &go, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 	while (!leave)
 		beats++;
 	return unused;
@@ -117,7 +119,8 @@ static void plant(volatile char *fresh, volatile char *file, char *shared, const
 		raise(SIGUSR1); /* signal */
 	for (int i = 0; i < 6; i++)
 		pin(pthread_self(), cpus[(i + 1) % 2]);
-	go = true;
+	go = 1;
+	syscall(SYS_futex, &go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	for (beat = beats; beat == beats;)
 		;
 	for (int i = 0; i < 16; i++)
