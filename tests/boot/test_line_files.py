@@ -26,7 +26,8 @@ pytestmark = needs.root("files below --root belong to root")
 @dataclass(frozen=True)
 class Tree:
     """``files`` have an @ where the words go, in the file or folder ``path``; ``text`` stands
-    before the words in the step. ``image`` is BOOT_IMAGE on the running line."""
+    before the words in the step. ``image`` is BOOT_IMAGE on the running line, which ends with
+    ``line``."""
 
     name: str
     path: str
@@ -34,6 +35,7 @@ class Tree:
     files: Mapping[str, str]
     then: tuple[str, ...] = ()
     image: str = ""
+    line: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -75,6 +77,28 @@ TREES = {
         ("bootc upgrade",),
     ),
     "rpm-ostree": Tree("rpm-ostree", ENTRIES, "rpm-ostree kargs --append=", OSTREE),
+    "Guix": Tree(
+        "Guix",
+        "/etc/config.scm",
+        "add to kernel-arguments in /etc/config.scm: ",
+        {"etc/config.scm": "(kernel-arguments (list @))\n"},
+        ("guix system reconfigure /etc/config.scm",),
+        line=" gnu.system=/gnu/store/1-system",
+    ),
+    "Ubuntu Core": Tree(
+        "GRUB under snapd",
+        "",
+        'snap set system system.kernel.cmdline-append="',
+        {"boot/grub/grub.cfg": ENTRY},
+        line=" snapd_recovery_mode=run",
+    ),
+    "Flatcar": Tree(
+        "GRUB of Flatcar",
+        "/oem/grub.cfg",
+        'set in /oem/grub.cfg: set linux_append="$linux_append ',
+        {"oem/grub.cfg": 'set linux_append="$linux_append @"\n', "boot/grub/grub.cfg": ENTRY},
+        image="/flatcar/vmlinuz-a",
+    ),
     "zipl": Tree(
         "zipl",
         "/etc/zipl.conf",
@@ -247,6 +271,26 @@ TREES = {
             "etc/dracut.conf.d/uki.conf": 'uefi="yes"\n',
         },
         ("dracut --force --regenerate-all",),
+    ),
+    "unified kernel images of a package": Tree(
+        "unified kernel images",
+        "",
+        "ukify build --cmdline='",
+        {**UKI, **KERNEL_CMDLINE, f"usr/lib/modules/{R}/vmlinuz-virt.efi": ""},
+    ),
+    "transactional-update": Tree(
+        "transactional-update",
+        DROP_IN,
+        f"append to GRUB_CMDLINE_LINUX_DEFAULT in {DROP_IN}: ",
+        {
+            **SETTINGS,
+            "etc/fstab": "UUID=1 / btrfs ro 0 0\n",
+            "usr/sbin/transactional-update": "",
+            "usr/sbin/grub2-mkconfig": "",
+            "boot/grub2/grub.cfg": ZFS.format("10_linux", ENTRY),
+        },
+        ("transactional-update grub.cfg",),
+        f"/boot/vmlinuz-{R}",
     ),
     "sdbootutil": Tree(
         "sdbootutil",
@@ -447,7 +491,7 @@ def plant(root: Path, tree: Tree) -> None:
     image = f"BOOT_IMAGE={tree.image} " if tree.image else ""
     files = {
         **machine(release=R),
-        "proc/cmdline": f"{image}root=UUID=1 ro isolcpus=9\n",
+        "proc/cmdline": f"{image}root=UUID=1 ro isolcpus=9{tree.line}\n",
         "proc/sys/kernel/random/boot_id": "boot-0\n",
         "proc/sys/kernel/kexec_load_disabled": "1\n",
         f"boot/vmlinuz-{R}": "image\n",
@@ -487,6 +531,6 @@ def follow(root: Path, tree: Tree) -> None:
     words = _planned(root)
     for name, text in tree.files.items():
         if "@" in text:
-            form = '"{}"' if "[" in text else "{}"
+            form = '"{}"' if "[" in text or "(list" in text else "{}"
             filled = text.replace("@", " ".join(map(form.format, words)))
             write_tree(root, {name: filled})

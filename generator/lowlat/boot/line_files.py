@@ -50,6 +50,16 @@ def _nixos(root: Root, _: BootLoader) -> LineFile:
     return LineFile("NixOS", path, {"file": _there(root, path) or "the system's configuration"})
 
 
+def _guix(root: Root, _: BootLoader) -> LineFile:
+    path = _there(root, "/etc/config.scm")
+    return LineFile("Guix", path, {"file": path or "the system's configuration"})
+
+
+def _flatcar(root: Root, _: BootLoader) -> LineFile:
+    older = _there(root, "/usr/share/oem/grub.cfg")
+    return LineFile("Flatcar", older if older and not root.exists("/oem") else "/oem/grub.cfg")
+
+
 def _ostree(root: Root, _: BootLoader) -> LineFile:
     """bootc upgrades a container's image; a system of packages has its line from rpm-ostree, even
     where bootc is installed."""
@@ -125,6 +135,10 @@ def _xen(root: Root, _: BootLoader) -> LineFile:
     return LineFile("Xen", _grub_settings(root), {"config": config})
 
 
+def _transactional(root: Root, _: BootLoader) -> LineFile:
+    return LineFile("transactional-update", _grub_settings(root))
+
+
 def _sdbootutil(_: Root, __: BootLoader) -> LineFile:
     return LineFile("sdbootutil", KERNEL_CMDLINE)
 
@@ -170,6 +184,10 @@ def _unified(root: Root, _: BootLoader) -> LineFile:
         path = _setting(root, "kernel_cmdline", *settings)
         sets = _sets("kernel_cmdline", root.read(path) or "")
         return LineFile("unified kernel images by dracut", by_dracut if sets is None else path)
+    if glob(root, "/usr/lib/modules/*/vmlinuz-virt.efi"):
+        esps = (esp for esp in boot_loader.ESPS if root.exists(f"{esp}/EFI"))
+        esp = next(esps, boot_loader.ESPS[0])
+        return LineFile("unified kernel images of a package", facts={"esp": esp})
     return LineFile("unified kernel images", KERNEL_CMDLINE)
 
 
@@ -227,6 +245,9 @@ def _there(root: Root, path: str) -> str:
 _FINDERS: Mapping[str, Callable[[Root, BootLoader], LineFile]] = {
     boot_loader.NIXOS: _nixos,
     boot_loader.RPM_OSTREE: _ostree,
+    boot_loader.GUIX: _guix,
+    boot_loader.UBUNTU_CORE: lambda _, __: LineFile("Ubuntu Core"),
+    boot_loader.FLATCAR: _flatcar,
     boot_loader.ZIPL: _zipl,
     boot_loader.EXTLINUX: _extlinux,
     boot_loader.ALPINE_EXTLINUX: _alpine,
@@ -236,6 +257,7 @@ _FINDERS: Mapping[str, Callable[[Root, BootLoader], LineFile]] = {
     boot_loader.KERNELSTUB: _named("kernelstub"),
     boot_loader.PROXMOX: _proxmox,
     boot_loader.SDBOOTUTIL: _sdbootutil,
+    boot_loader.TRANSACTIONAL: _transactional,
     boot_loader.XEN: _xen,
     boot_loader.PIBOOT: _piboot,
     boot_loader.RASPBERRY_PI: _raspberry_pi,

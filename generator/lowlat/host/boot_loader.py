@@ -28,6 +28,10 @@ PROXMOX = "proxmox-boot-tool"
 KERNELSTUB = "kernelstub"
 XEN = "xen"
 SDBOOTUTIL = "sdbootutil"
+TRANSACTIONAL = "transactional-update"
+GUIX = "guix"
+UBUNTU_CORE = "ubuntu-core"
+FLATCAR = "flatcar"
 PIBOOT = "piboot"
 ARMBIAN = "armbian"
 FLASH_KERNEL = "flash-kernel"
@@ -83,6 +87,12 @@ def _manager(root: Root) -> Optional[BootLoader]:
     ):
         if root.exists(path):
             return BootLoader(kind, "", path)
+    line = root.read("/proc/cmdline") or ""
+    for kind, word in ((GUIX, "gnu.system"), (UBUNTU_CORE, "snapd_recovery_mode")):
+        if cmdline.values(line, word):
+            return BootLoader(kind, "", f"{word}= on the running line")
+    if _image(root).startswith("/flatcar/"):
+        return BootLoader(FLATCAR, "", "BOOT_IMAGE= on the running line")
     domain = "/proc/xen/capabilities"
     if "control_d" in (root.read(domain) or ""):
         return BootLoader(XEN, "", domain)
@@ -93,10 +103,19 @@ def _manager(root: Root) -> Optional[BootLoader]:
         suse = re.search(r"^LOADER_TYPE=\W?([\w-]+)", root.read(_SUSE) or "", re.MULTILINE)
         if suse and suse[1] in ("grub2-bls", "systemd-boot"):
             return BootLoader(SDBOOTUTIL, "", _SUSE)
+    transactional = "/usr/sbin/transactional-update"
+    if root.exists(transactional) and _mounts_root_read_only(root):
+        return BootLoader(TRANSACTIONAL, "", transactional)
     kernelstub = "/etc/kernelstub/configuration"
     if systemd_boot_ran(root) and root.exists(kernelstub):
         return BootLoader(KERNELSTUB, "", kernelstub)
     return None
+
+
+def _mounts_root_read_only(root: Root) -> bool:
+    """As fstab(5) asks: GRUB's files lie in a snapshot, which the next one replaces."""
+    rows = (row.split() for row in (root.read("/etc/fstab") or "").splitlines())
+    return any(row[1:2] == ["/"] and "ro" in ",".join(row[3:4]).split(",") for row in rows)
 
 
 def _by_variable(root: Root) -> Optional[BootLoader]:
