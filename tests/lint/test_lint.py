@@ -128,7 +128,7 @@ def fix_of(root: Path, line: str) -> list[Any]:
         ("isolcpus=0-7", "harmful"),
         ("isolcpus=<list>", "ignored"),
         ("nohz_full=2–7", "ignored"),
-        ("nohz_full=all", "assumed"),
+        ("nohz_full=all", "harmful"),
         ("rcu_nocbs=x", "harmful"),
         ("rcu_nocbs=2-7", "effective"),
     ],
@@ -293,7 +293,8 @@ def test_the_kernel_reads_onn_as_on_and_lint_says_so(host: Path) -> None:
         ("preempt=fulll", "preempt=full"),
         ("processor_idle.max_cstate=1", "processor.max_cstate=1"),
         ("pcie_aspm=performance", "pcie_aspm.policy=performance"),
-        ("timer_migration=0", "sysctl.kernel.timer_migration=0"),
+        ("timer_migration=1", "sysctl.kernel.timer_migration=1"),
+        ("timer_migration=0", "leave it out (lowlat would set 1)"),
     ],
 )
 def test_what_was_meant_is_offered(line: str, fix: str, host: Path) -> None:
@@ -312,7 +313,7 @@ def test_words_contradict_each_other(host: Path) -> None:
 
 def test_a_parameter_given_twice(host: Path) -> None:
     twice = judged(host, "skew_tick=1 skew_tick=0 nohz_full=2-7 nohz_full=2-7 console=a console=b")
-    assert (twice["skew_tick=1"], twice["skew_tick=0"]) == ("contradictory", "unknown")
+    assert (twice["skew_tick=1"], twice["skew_tick=0"]) == ("contradictory", "redundant")
     assert twice["nohz_full=2-7"] == "redundant"
     assert twice["console=a"] == "unknown"
     flags = ("isolcpus=domain,2-7", "isolcpus=managed_irq,2-7")

@@ -154,6 +154,52 @@ POSTED = [
         release="6.1.80",
         flags="fpu tsc lm hypervisor",
     ),
+    Posted(
+        "KDE Linux, commit 3fa9a6933",
+        "preempt=full nohz_full=all threadirqs rcu_nocbs=all",
+        {"nohz_full=all": "harmful"},
+        "nothing keeps tasks off the ones that your work is on",
+        cpus=32,
+        threads=2,
+    ),
+    Posted(
+        "docs.redhat.com, OpenShift 4.21, vDU",
+        "rcupdate.rcu_normal_after_boot=0",
+        {"rcupdate.rcu_normal_after_boot=0": "unknown"},
+        "lowlat does not judge it",
+        config=f"{BUILT}CONFIG_PREEMPT_RT=y\n",
+    ),
+    Posted(
+        "access.redhat.com, hangs in intel_idle",
+        "intel_idle.max_cstate=0 processor.max_cstate=0 idle=poll idle=halt",
+        {"idle=poll": "harmful", "processor.max_cstate=0": "assumed"},
+        "means 1, not C0",
+        cpus=32,
+        threads=2,
+        release="4.18.0-193.el8.x86_64",
+        states="POLL C1 C6",
+    ),
+    Posted(
+        "github.com/thanasxda/basic-linux-setup",
+        "nodelayacct nohighres",
+        {"nodelayacct": "ignored", "nohighres": "ignored"},
+        "no mainline kernel from 6.1 to",
+    ),
+    Posted(
+        "wsg1100, cnblogs",
+        "nosmt isolcpus=1,3",
+        {"isolcpus=1,3": "ignored"},
+        "CPU 1,3 stays offline in this boot by nosmt",
+        cpus=4,
+        threads=2,
+    ),
+    Posted(
+        "FD.io CSIT, Altra",
+        "default_hugepagesz=2M hugepagesz=1G hugepages=32 hugepagesz=2M hugepages=64",
+        {"default_hugepagesz=2M": "redundant"},
+        "the boot comes to the same without it",
+        flags="fpu tsc lm pse pdpe1gb",
+    ),
 ]
 
 
@@ -191,6 +237,31 @@ def test_a_word_that_keeps_cpus_off_is_not_spare_because_another_does() -> None:
     assert [(word["verdict"], word["why"]) for word in words[2:]] == [
         ("effective", "this boot has CPU 0,2-4")
     ] * 2
+
+
+@pytest.mark.parametrize("release", ["5.4.0-26-custom", "4.18.0-147.rt24.93.el8.x86_64"])
+def test_what_is_missing_is_what_this_kernel_takes(release: str, tmp_path: Path) -> None:
+    host = write_tree(tmp_path, machine(8, 1, release, BUILT))
+    document = lowlat("lint", "--root", host, "nohz_full=2-7", "--json").json()
+    assert document["missing"][0]["word"] == "isolcpus=2-7"
+    again = lowlat("lint", "--root", host, document["mended"], "--json").json()
+    assert {word["verdict"] for word in again["words"]} == {"effective"}
+
+
+@pytest.mark.parametrize(("kind", "fix"), [("vmware", "leave it out"), ("kvm", "cpuidle_")])
+def test_a_guest_is_offered_what_its_hypervisor_has(kind: str, fix: str, tmp_path: Path) -> None:
+    config = f"{BUILT}CONFIG_HALTPOLL_CPUIDLE=y\n"
+    files = machine(4, config=config, flags="fpu tsc lm hypervisor")
+    files["sys/hypervisor/type"] = f"{kind}\n"
+    document = lowlat("lint", "--root", write_tree(tmp_path, files), "idle=poll", "--json").json()
+    assert document["words"][0]["fix"].startswith(fix)
+
+
+def test_a_bad_word_that_stays_is_named(tmp_path: Path) -> None:
+    host = write_tree(tmp_path, machine(4))
+    said = lowlat("lint", "--root", host, "--all", "pci=nomsi,noaer isolcpus=2-3").out
+    assert "left to you: pci=nomsi,noaer\n" in said
+    assert lowlat("lint", "--root", host, "pci=nomsi quiet", "--json").json()["mended"] == "quiet"
 
 
 def test_no_advice_repeats_the_word_or_empties_a_list() -> None:

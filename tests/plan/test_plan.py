@@ -699,3 +699,26 @@ def test_timers_that_nohz_full_keeps_away_are_a_warning(
     assert ("runs the timers of idle CPUs" in warnings) == warned
     warnings = " ".join(lowlat("plan", *wanted, "--enable", "nohz_full").json()["warnings"])
     assert "runs the timers of idle CPUs" not in warnings
+
+
+@pytest.mark.parametrize("profile", ["lowlat", "lowlat-nfv", "lowlat-poll", "lowlat-kvm-host"])
+@pytest.mark.parametrize(
+    "release", ["3.10.0-1160.el7.x86_64", "4.4.189", "4.18.0-553.el8_10", "5.4.0"]
+)
+def test_an_old_kernel_gets_what_it_knows(profile: str, release: str, tmp_path: Path) -> None:
+    """CONFIG_CPU_ISOLATION is of 4.15: before it, isolcpus was always there."""
+    old = release.startswith(("3.", "4.4."))
+    config = CONFIG.replace("CONFIG_CPU_ISOLATION=y\n", "") if old else CONFIG
+    root = write_tree(tmp_path, machine(4, release=release, config=config))
+    made = plan(root, "--profile", profile, "--as-host")
+    words = made["cmdline"]["text"].split()
+    assert any(word.startswith("isolcpus=") and word.endswith("1-3") for word in words)
+    assert not any(word.startswith("cpufreq.default_governor") for word in words)
+    again = lowlat("lint", "--root", root, made["cmdline"]["text"], "--json").json()
+    assert [word for word in again["words"] if word["verdict"] == "ignored"] == []
+
+
+def test_a_kernel_that_cannot_isolate_is_named(tmp_path: Path) -> None:
+    config = CONFIG.replace("CPU_ISOLATION=y", "CPU_ISOLATION=n").replace("FULL=y", "FULL=n")
+    made = plan(write_tree(tmp_path, machine(4, config=config)))
+    assert any("nothing keeps tasks off the isolated CPUs" in one for one in made["warnings"])

@@ -47,6 +47,12 @@ REFUSED = (
 )
 
 
+def test_a_pod_without_an_account_is_one_by_its_environment(tmp_path: Path) -> None:
+    environment = "PATH=/bin\0KUBERNETES_SERVICE_HOST=10.0.0.1\0"
+    root = write_tree(tmp_path, {**machine(), "proc/1/environ": environment})
+    assert lowlat("plan", "--root", root).refused().startswith("this is a container (kubernetes)")
+
+
 @pytest.mark.parametrize("name", SIGNS)
 def test_a_container_is_named_and_nothing_is_planned_in_it(name: str, tmp_path: Path) -> None:
     root = write_tree(tmp_path, {**machine(), "etc/hostname": "x\n", **SIGNS[name]})

@@ -4,7 +4,7 @@
 from typing import Optional
 
 from lowlat.catalogue.entry import PARAMETERS, Evidence, Need, Risk, Target, Tunable, Value
-from lowlat.catalogue.needs import ISOLATION, OWNS_FREQUENCY, PHYSICAL, config, done_by
+from lowlat.catalogue.needs import ISOLATION, OWNS_FREQUENCY, PHYSICAL, config, done_by, feature
 
 _CPU = "/sys/devices/system/cpu"
 _PREFERENCE = f"{_CPU}/cpufreq/policy0/energy_performance_preference"
@@ -51,13 +51,15 @@ def _shows(*paths: str) -> Need:
     )
 
 
+_BY_DEFAULT = feature("/sys/module/cpufreq/parameters/default_governor", "cpufreq.default_governor")
+
 ENTRIES = (
     Tunable(
         name="cpufreq.default_governor",
         why="starts every CPU at its highest frequency, so that no work waits for the ramp-up",
         source=f"{PARAMETERS} cpufreq.default_governor; admin-guide/pm/cpufreq.rst",
         value="performance",
-        needs=(OWNS_FREQUENCY, config("CPU_FREQ_GOV_PERFORMANCE")),
+        needs=(OWNS_FREQUENCY, config("CPU_FREQ_GOV_PERFORMANCE"), _BY_DEFAULT),
         cost="more power",
         risk=Risk.POWER,
         stands_in=("scaling_governor",),

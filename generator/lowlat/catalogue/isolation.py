@@ -15,7 +15,7 @@ from lowlat.catalogue.entry import (
     Tunable,
     ValueFormat,
 )
-from lowlat.catalogue.needs import ISOLATION, built_in, config
+from lowlat.catalogue.needs import ISOLATES, ISOLATION, built_in, config
 from lowlat.kernel.cpus import takes_nosmt
 
 _ISOLATION = "kernel/sched/isolation.c"
@@ -101,8 +101,8 @@ ENTRIES = (
             "thread: migration/* from load_balance,*": "kernel/sched/fair.c load_balance(), to 6.9",
         },
         why="takes the isolated CPUs out of load balancing and wake-up placement, and keeps "
-        "managed interrupts and unbound workqueues off them; if cpuset.partition is set too, "
-        "isolcpus only covers managed interrupts",
+        "unbound workqueues and, with managed_irq, managed interrupts off them; if "
+        "cpuset.partition is set too, isolcpus only covers managed interrupts",
         note="this parameter is not deprecated: kernel documents up to 7.0 say so, those of 7.3 no "
         "longer. No other setting isolates from the first process on, or without a separate "
         "control group",
@@ -112,7 +112,7 @@ ENTRIES = (
         value="managed_irq,domain,{isolated}",
         reads=ValueFormat.STRIDES,
         instead=(("{isolated}", _is_old), ("managed_irq,{isolated}", _beside_a_partition)),
-        needs=(ISOLATION, config("CPU_ISOLATION"), _MANAGED_IRQ),
+        needs=(ISOLATION, ISOLATES, _MANAGED_IRQ),
         unneeded=_isolated_already,
         cost="tasks on isolated CPUs are never balanced: threads pinned to the whole set pile up "
         "on one CPU unless each thread is pinned to its own CPU",
@@ -139,7 +139,8 @@ ENTRIES = (
             "softirq: TIMER": "kernel/time/timer.c run_local_timers(), called by the tick",
         },
         why="stops the scheduler tick while a CPU runs a single task, and moves timers, RCU "
-        "callbacks, lockup watchdogs and, before 7.0, kernel threads to the housekeeping CPUs",
+        "callbacks, lockup watchdogs and, from 5.9 to 6.19, kernel threads to the housekeeping "
+        "CPUs",
         source=f"timers/no_hz.rst; {_ISOLATION}",
         evidence="/sys/devices/system/cpu/nohz_full is the list; LOC in /proc/interrupts is flat",
         value="{isolated}",

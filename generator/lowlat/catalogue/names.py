@@ -59,7 +59,12 @@ def is_newer(release: Optional[str]) -> bool:
 def is_older(release: Optional[str]) -> bool:
     """Whether a kernel is older than those whose names are known."""
     read = Release.parse(release)
-    return read is not None and read.branch < min(_listed())
+    return read is not None and read.branch < oldest()
+
+
+def oldest() -> tuple[int, int]:
+    """The oldest kernel whose names are known, as (major, minor)."""
+    return min(_listed())
 
 
 def newest() -> tuple[int, int]:
@@ -84,9 +89,15 @@ def nearest(name: str, preferred: frozenset[str]) -> Optional[str]:
     for names in (preferred, kernel_names().keys()):
         pool = [known for known in sorted(names) if ("." in known) == dotted]
         near = difflib.get_close_matches(name[:80], pool, n=1, cutoff=_ALIKE)
-        if near and (not dotted or _half_alike(name, near[0])):
+        if near and not _opposite(name, near[0]) and (not dotted or _half_alike(name, near[0])):
             return near[0]
     return None
+
+
+def _opposite(name: str, known: str) -> bool:
+    """Whether one of the two names says "no" to the other."""
+    shorter, longer = sorted((name, known), key=len)
+    return longer.startswith("no") and not shorter.startswith("no") and shorter[0] == longer[2]
 
 
 def _half_alike(name: str, known: str) -> bool:

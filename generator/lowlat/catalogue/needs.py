@@ -12,13 +12,19 @@ from lowlat.model.machine import ARM
 #: Hypervisors whose guests run on KVM (probe/hypervisor.py names them).
 _KVM = frozenset({"kvm", "amazon", "google", "alibaba"})
 
+#: Those that are not KVM, whatever the machine below them runs.
+_OTHERS = frozenset(
+    {"hyperv", "vmware", "xen", "xen-dom0", "virtualbox", "parallels", "bhyve", "powervm", "apple"}
+)
+
 
 def config(*names: str) -> Need:
     """The kernel is built with at least one of these configuration options."""
 
     def test(target: Target) -> Optional[bool]:
-        known = target.kernel.config
-        return None if known is None else any(known.enabled(name) for name in names)
+        known, release = target.kernel.config, target.kernel.release
+        has = (known and (known.enabled(name) or facts.predates(name, release)) for name in names)
+        return None if known is None else any(has)
 
     options = " or ".join(f"CONFIG_{name}" for name in names)
     return Need(
@@ -57,6 +63,9 @@ def without_fault(name: str, instead: str) -> Need:
         fault=name,
     )
 
+
+#: The kernel takes isolcpus.
+ISOLATES = config("CPU_ISOLATION")
 
 ISOLATION = Need(
     lambda target: bool(target.isolated), "no CPU is isolated here", wants="isolated CPUs"
@@ -112,6 +121,8 @@ ARM_ONLY = Need(lambda target: target.machine.arch in ARM, "ARM only", wants="AR
 
 def _by_kvm(target: Target) -> Optional[bool]:
     if not target.guest:
+        return False
+    if target.machine.hypervisor in _OTHERS:
         return False
     # An emulator's name, or none, does not tell whether the guest runs on KVM.
     return True if target.machine.hypervisor in _KVM else None

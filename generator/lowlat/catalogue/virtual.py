@@ -27,6 +27,8 @@ def _polls_already(target: Target) -> Optional[str]:
     return None
 
 
+_HALTPOLL = feature("/sys/module/cpuidle_haltpoll/parameters/force", "cpuidle_haltpoll.force")
+
 ENTRIES = (
     Tunable(
         name="nopvspin",
@@ -50,7 +52,7 @@ ENTRIES = (
         "wake-ups cost no exit",
         source="virt/guest-halt-polling.rst; drivers/cpuidle/cpuidle-haltpoll.c",
         value="1",
-        needs=(X86, KVM_GUEST, config("HALTPOLL_CPUIDLE")),
+        needs=(X86, KVM_GUEST, config("HALTPOLL_CPUIDLE"), _HALTPOLL),
         unneeded=_polls_already,
         cost="CPU time of the host",
         risk=Risk.POWER,

@@ -18,7 +18,7 @@ from lowlat.kernel.booting import End
 from lowlat.kernel.effect import Effect
 from lowlat.kernel.idle import natural_driver
 from lowlat.kernel.lists import isolcpus_flags
-from lowlat.model.cpuset import CpuSet
+from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Machine
 
 
@@ -102,8 +102,9 @@ def _uses_iommu(line: BootLine) -> bool:
 def _normal_after_boot(line: BootLine) -> bool:
     """Whether grace periods are normal once the boot is over (kernel/rcu/update.c)."""
     words = ("rcupdate.rcu_normal_after_boot", "rcupdate.rcu_normal")
-    normal = any(re.match("[1yY]", line.values.get(word, "")) for word in words)
-    return normal or bool(line.target.kernel.realtime)
+    default = "1" if line.target.kernel.realtime else "0"
+    given = (line.values.get(words[0], default), line.values.get(words[1], "0"))
+    return any(re.match("[1-9yY]", value) for value in given)
 
 
 def _hands_over(line: BootLine) -> bool:
@@ -112,10 +113,20 @@ def _hands_over(line: BootLine) -> bool:
     return line.effect.idle.driver == "acpi_idle" and natural == "intel_idle"
 
 
+def ticks_nowhere(line: BootLine) -> bool:
+    """Whether the line asks for no tick on any CPU, which is no choice of CPUs to isolate."""
+    try:
+        cpus = CpuSet.parse_list(line.values.get("nohz_full", ""), last=max(line.effect.online))
+    except CpuSetError:
+        return False
+    return line.effect.online <= cpus and not line.effect.unbalanced
+
+
 #: The conditions of rules, by their names in words.ini.
 _CONDITIONS: Mapping[str, Callable[[BootLine], object]] = {
     "grace periods become normal after the boot": _normal_after_boot,
     "grace periods stay expedited": lambda line: not _normal_after_boot(line),
+    "no CPU keeps its tick": ticks_nowhere,
     "not real-time": lambda line: line.target.kernel.realtime is False,
     "hardware with nosmt": lambda line: line.has("nosmt") and not line.target.guest,
     "intel_idle stays away anyway": lambda line: natural_driver(line.machine) != "intel_idle",
@@ -180,8 +191,18 @@ KEPT_LISTS = frozenset({"irqaffinity", "systemd.cpu_affinity", "workqueue.unboun
 CPU_LISTS = KEPT_LISTS | {"isolcpus", "nohz_full", "rcu_nocbs"}
 
 
+def _flags(line: BootLine) -> str:
+    """The flags of isolcpus that keep tasks and interrupts away; what stops the tick stays."""
+    nohz = "nohz," if "nohz," in isolcpus_flags(line.values.get("isolcpus", "")) else ""
+    if line.target.has("managed_irq in isolcpus") is not False:
+        return f"{nohz}managed_irq,domain,"
+    return f"{nohz}domain," if nohz else ""
+
+
 def missing(line: BootLine) -> Iterator[tuple[str, str]]:
     """The words that the line lacks, each with the reason."""
+    if ticks_nowhere(line):
+        return
     target, effect = line.target, line.effect
     boot = CpuSet.of([line.machine.cpus.boot])  # never to be isolated
     domains, tickless, both = effect.unbalanced - boot, effect.tickless, effect.isolated - boot
@@ -205,12 +226,10 @@ def missing(line: BootLine) -> Iterator[tuple[str, str]]:
             "a flag that is named replaces domain, the default: no CPU is isolated from tasks",
         )
     if tickless - domains and not domains - tickless:
-        # What stops the tick has to stay in the list of flags.
-        nohz = "nohz," if "nohz," in isolcpus_flags(line.values.get("isolcpus", "")) else ""
         yield (
-            f"isolcpus={nohz}managed_irq,domain,{target.listed(both)}",
+            f"isolcpus={_flags(line)}{target.listed(both)}",
             "nohz_full alone leaves these CPUs to the scheduler: a second task on one of them "
-            "restarts the tick",
+            f"restarts the tick; unpinned programs then keep CPU {effect.online - both}",
         )
     elif domains - effect.managed and target.has("managed_irq in isolcpus") is not False:
         yield (

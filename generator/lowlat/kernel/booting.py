@@ -8,7 +8,14 @@ from functools import cached_property
 from typing import Optional
 
 from lowlat.kernel import facts, line_length
-from lowlat.kernel.cpus import boot_cpu, cpus_after, possible_below, started_by
+from lowlat.kernel.cpus import (
+    KEEPING_OFF,
+    LIMITING,
+    boot_cpu,
+    cpus_after,
+    possible_below,
+    started_by,
+)
 from lowlat.kernel.line import ReadBy, Word, read_words
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import ARM, Kernel, Machine
@@ -92,7 +99,9 @@ class Booting:
     def stays_offline(self, word: Word, cpus: CpuSet) -> None:
         """Say that a word's CPUs stay offline, if all of them do."""
         if cpus and not cpus & self.online:
-            self.fates[word.at] = Fate(End.OFFLINE, f"CPU {cpus} stays offline in this boot")
+            words = (one.text for one in self.given(*LIMITING) if self.counts(one))
+            by = next((f" by {text}" for text in words if _keeps_off(text)), "")
+            self.fates[word.at] = Fate(End.OFFLINE, f"CPU {cpus} stays offline in this boot{by}")
 
     def last(self, *names: str) -> Optional[Word]:
         """The last of the words with these names, which overrides the others."""
@@ -105,7 +114,9 @@ class Booting:
     def built(self, option: str) -> Optional[bool]:
         """Whether the kernel has an option; None if its configuration is missing."""
         config = self.kernel.config
-        return None if config is None else config.enabled(option)
+        if config is None:
+            return None
+        return config.enabled(option) or facts.predates(option, self.kernel.release)
 
     def needs(self, option: str, *words: Word) -> bool:
         """Whether the kernel has an option without which it does not know these words; they are
@@ -150,3 +161,7 @@ class Booting:
         """setup_max_cpus (kernel/smp.c): the number of CPUs that maxcpus= lets the boot start."""
         limit = started_by(self.line)
         return max(self.possible) + 1 if limit is None else limit
+
+
+def _keeps_off(text: str) -> bool:
+    return "nosmt" in text or text.partition("=")[0] in KEEPING_OFF

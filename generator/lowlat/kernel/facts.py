@@ -56,6 +56,12 @@ def has(name: str, release: Optional[str]) -> Optional[bool]:
     return (not fact.since or _reached(fact.since, read)) and not _reached(fact.until, read)
 
 
+def predates(option: str, release: Optional[str]) -> bool:
+    """Whether a kernel is older than a build option, and has what the option later switched off."""
+    name = f"CONFIG_{option}"
+    return name in FACTS and has(name, release) is False
+
+
 def bound(name: str) -> str:
     """The mainline version that brought a fact, or else the one that ended it, for texts."""
     return FACTS[name].bound

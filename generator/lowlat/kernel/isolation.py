@@ -71,7 +71,8 @@ def _call(word: Word, masks: _Masks, boot: Booting) -> None:
         return
     isolated = _keeping_one(read, word, masks, boot)
     if not isolated:
-        boot.drop(word, boot.fate(word).why or "no CPU of the list can come online")
+        empty = "no CPU of the list can come online" if text else "the list is empty"
+        boot.drop(word, boot.fate(word).why or empty)
         return
     refused = _refused(kinds, isolated, masks, boot)
     if refused:

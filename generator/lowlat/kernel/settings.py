@@ -147,8 +147,8 @@ def _is_default(word: Word, boot: Booting) -> bool:
 
 
 def _holds(condition: str, boot: Booting) -> bool:
-    if condition == _REALTIME:
-        return bool(boot.kernel.realtime)
+    if condition in (_REALTIME, f"not {_REALTIME}"):
+        return bool(boot.kernel.realtime) is (condition == _REALTIME)
     return bool(boot.built(condition))
 
 
@@ -178,7 +178,7 @@ def _not_here(keys: Mapping[str, str], boot: Booting) -> Iterator[str]:
     machine = boot.machine
     having = frozenset[str]().union(*(_ARCH[name] for name in keys.get("arch", "").split()))
     if having and machine.arch is not None and machine.arch not in having:
-        yield "kernels of this architecture do not have it"
+        yield keys.get("absent", "kernels of this architecture do not have it")
     if "vendor" in keys and machine.processor.vendor not in (None, keys["vendor"]):
         yield f"this is not {_MAKERS[keys['vendor']]} processor"
 

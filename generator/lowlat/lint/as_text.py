@@ -132,6 +132,9 @@ def _told(word: JudgedWord) -> tuple[str, str]:
 
 def _mended(result: Lint, line: LintedLine) -> Iterator[str]:
     yield from _difference(result, line)
+    left = [word.word for word in result.words if word.verdict.bad and word.put is None]
+    if left:
+        yield from filled(f"left to you: {' '.join(left)}", "  ", "    ")
     if result.mended is not None:
         yield from filled(result.mended, "  ")
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import Optional
 
 from lowlat.base.errors import Refused
+from lowlat.catalogue import BY_NAME
 from lowlat.catalogue.names import NEVER
-from lowlat.catalogue.words import KEPT_LISTS, WordVerdict
+from lowlat.catalogue.words import KEPT_LISTS, WordVerdict, ticks_nowhere
 from lowlat.kernel.cpus import takes_nosmt
 from lowlat.kernel.idle import natural_driver
 from lowlat.kernel.line import Word
@@ -60,6 +61,8 @@ def _of(word: Word, line: LintedLine) -> Iterator[Opinion]:
 
 def _isolating(word: Word, line: LintedLine) -> Iterator[Opinion]:
     """No CPU left for the system, the boot CPU isolated, cores split."""
+    if ticks_nowhere(line.boot_line):
+        return
     effect, machine = line.effect, line.machine
     cpus = effect.tickless if word.name == "nohz_full" else effect.unbalanced | effect.tickless
     system = effect.online - effect.isolated
@@ -144,7 +147,9 @@ def _polling(word: Word, line: LintedLine) -> Iterator[Opinion]:
     if idle.polls and guest and machine.is_x86:
         why = "an idle virtual CPU keeps a CPU of the host busy, and the host may deschedule the "
         why += "virtual CPU when work arrives"
-        yield Opinion(_HARMFUL, why, "cpuidle_haltpoll.force=1")
+        polls = BY_NAME["cpuidle_haltpoll.force"]
+        possible = all(need.test(line.boot_line.target) is not False for need in polls.needs)
+        yield Opinion(_HARMFUL, why, polls.parameter("1") if possible else DELETE)
     elif idle.polls and not guest and any(len(core.cpus) > 1 for core in machine.cores):
         why = "cores here have SMT siblings: a polling idle thread takes execution resources from "
         fix = f"{DELETE}; pm_qos_resume_latency_us limits sleep at run time (lowlat-gen explain)"

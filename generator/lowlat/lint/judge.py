@@ -50,7 +50,8 @@ class JudgedWord:
 
 def judge(line: LintedLine, shown: Shown) -> tuple[JudgedWord, ...]:
     """Every given word with its verdict; ``shown`` is the running kernel's evidence by name."""
-    harmful, needless = harms(line), spare(line)
+    harmful = harms(line)
+    needless = spare(line, _left_out(line, harmful))
     judged = []
     for word in line.words:
         finding = _beside_others(_judge(word, line, harmful, needless), word, line)
@@ -60,6 +61,17 @@ def judge(line: LintedLine, shown: Shown) -> tuple[JudgedWord, ...]:
         name = entry.name if entry else None
         judged.append(JudgedWord(word.text, *finding, entry=name, put=finding.put))
     return tuple(judged)
+
+
+def _left_out(line: LintedLine, harmful: Mapping[int, Opinion]) -> frozenset[int]:
+    """The bad words that the advice leaves out, so that they make no other one needless."""
+
+    def bad(word: Word) -> Optional[Opinion]:
+        found = harmful.get(word.at) if line.taken(word) else not_taken(word, line)
+        return _beside_others(found, word, line) if found and found.verdict.bad else None
+
+    found = ((word.at, bad(word)) for word in line.words)
+    return frozenset(at for at, opinion in found if opinion and opinion.put == "")
 
 
 def _beside_others(finding: Opinion, word: Word, line: LintedLine) -> Opinion:
@@ -86,11 +98,11 @@ def _seen(finding: Opinion, verdict: WordVerdict, evidence: str) -> Opinion:
 def _judge(
     word: Word, line: LintedLine, harmful: Mapping[int, Opinion], needless: frozenset[int]
 ) -> Opinion:
-    if not line.taken(word):
-        return not_taken(word, line)
     known = not is_older(line.kernel.release)
     if known and entry_of(word) is None and is_foreign(word.name, line.machine.arch):
         return Opinion(WordVerdict.IGNORED, _FOREIGN, DELETE)
+    if not line.taken(word):
+        return not_taken(word, line)
     rule = _by_rule(word, line)
     if word.at in harmful or (rule and rule.verdict.bad):
         return harmful.get(word.at) or rule or by_name(word, line)

@@ -16,6 +16,7 @@ from lowlat.catalogue.names import (
     kernel_names,
     nearest,
     newest,
+    oldest,
 )
 from lowlat.catalogue.words import (
     CPU_LISTS,
@@ -129,6 +130,9 @@ def _run_time(word: Word, entry: Tunable, line: LintedLine) -> Opinion:
     path = re.sub(r"\{\w+\}", "N", entry.rows[0].path)
     sysctl = path.startswith("/proc/sys/")
     fix = f"sysctl.{path[10:].replace('/', '.')}={word.value}" if sysctl else None
+    usual = entry.rows[0].value
+    if sysctl and "{" not in usual and word.value != usual:
+        fix = f"{DELETE} (lowlat would set {usual})"
     target = line.boot_line.target
     early = target.has("workqueue.unbound_cpus")
     if entry.name == "workqueue.cpumask" and early and target.isolated:
@@ -164,7 +168,8 @@ def by_name(word: Word, line: LintedLine) -> Opinion:
     if name in facts.FACTS:
         return Opinion(WordVerdict.UNKNOWN, _NOT_OURS)
     near = nearest(name, _OURS)
-    if near:
+    other_kernel = is_newer(line.kernel.release) or is_older(line.kernel.release)
+    if near and (near in _OURS or not other_kernel):
         fix = near if word.flag else f"{near}={word.value.strip(chr(39))}"
         # A misspelt word costs nothing yet: the mended line must not bring its price unseen.
         fix = f"{DELETE} (or write {fix})" if _price(fix) in _UNASKED else fix
@@ -173,10 +178,10 @@ def by_name(word: Word, line: LintedLine) -> Opinion:
         why = "a parameter of a module that lint does not know"
         return Opinion(WordVerdict.UNKNOWN, why)
     (major, minor), release = newest(), line.kernel.release
-    if is_newer(release) or is_older(release):
+    if other_kernel:
         why = f"lint knows the names of other kernels only (up to {major}.{minor})"
         return Opinion(WordVerdict.UNKNOWN, why)
-    mainline = f"no mainline kernel up to {major}.{minor} knows it"
+    mainline = f"no mainline kernel from {oldest()[0]}.{oldest()[1]} to {major}.{minor} knows it"
     if PATCHED.fullmatch(release or ""):
         return Opinion(WordVerdict.UNKNOWN, f"{mainline}; this one has patches of its own")
     return Opinion(WordVerdict.IGNORED, f"{mainline}: the kernel passes it to init")

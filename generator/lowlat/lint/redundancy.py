@@ -8,14 +8,15 @@ from lowlat.kernel.settings import acts_with_others
 from lowlat.lint.booted import LintedLine
 
 
-def spare(line: LintedLine) -> frozenset[int]:
-    """The indices of the judged words without all of which the effect is the same: those that a
-    later word repeats, then found from the last word on."""
-    gone = frozenset(word.at for word in line.words if repeated(word, line))
+def spare(line: LintedLine, left_out: frozenset[int]) -> frozenset[int]:
+    """The indices of the judged words without all of which the effect is the same, where those of
+    ``left_out`` go anyway: those that a later word repeats, then found from the last word on."""
+    gone = left_out | {word.at for word in line.words if repeated(word, line)}
+    wanted = line.without(gone)
     for word in reversed(line.words):
-        if line.taken(word) and line.without(gone | {word.at}) == line.effect:
+        if line.taken(word) and word.at not in gone and line.without(gone | {word.at}) == wanted:
             gone |= {word.at}
-    return gone
+    return gone - left_out
 
 
 def repeated(word: Word, line: LintedLine) -> bool:
@@ -29,7 +30,13 @@ def also_by(word: Word, line: LintedLine) -> Iterator[Word]:
     if not acts_with_others(word):
         return
     for other in line.effect.words:
+        if "hugepages" in word.name and _size(other) != _size(word):
+            continue  # another size stands for itself
         if other.at != word.at and line.taken(other) and acts_with_others(other):
             alone = frozenset([other.at])
             if line.without(alone) != line.without(alone | {word.at}):
                 yield other
+
+
+def _size(word: Word) -> str:
+    return word.value.upper().rstrip("B")

@@ -10,7 +10,7 @@ from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Target, Tunable
-from lowlat.catalogue.needs import PHYSICAL
+from lowlat.catalogue.needs import ISOLATES, PHYSICAL
 from lowlat.host import noise
 from lowlat.kernel.cpus import cpus_after
 from lowlat.model import cmdline
@@ -27,6 +27,9 @@ from lowlat.plan.profile import Profile
 from lowlat.plan.split import split
 
 #: The beginning of a warning of a parameter on the running line that the plan sets too.
+#: The entries that keep tasks away.
+_ISOLATING = frozenset({"isolcpus", "cpuset.partition"})
+
 ALREADY = "the running command line already has"
 
 
@@ -266,11 +269,12 @@ def _movers(shown: CpuSet, target: Target) -> InterruptMovers:
 def _warnings(
     machine: Machine, parameters: Iterable[PlannedParameter], target: Target
 ) -> Iterable[str]:
-    names = {parameter.name for parameter in parameters}
+    values = {parameter.name: parameter.value for parameter in parameters}
+    names = set(values)
     line = machine.cmdline or ""
     for name in sorted(names):
         given = cmdline.values(line, name)
-        if given and not cmdline.values(line, cmdline.MARKER):
+        if given and not cmdline.values(line, cmdline.MARKER) and given[-1] != values[name]:
             shown = f"{name}={given[-1]}" if given[-1] else name
             yield f"{ALREADY} {shown}: remove it, or the two conflict"
     added = machine.services.lowlatency_kernel or ""
@@ -281,6 +285,8 @@ def _warnings(
             "boot: remove the package, or it and this plan conflict"
         )
     config = target.kernel.config
+    if target.isolated and not _ISOLATING & target.enabled and ISOLATES.test(target) is False:
+        yield f"{ISOLATES.missing}: nothing keeps tasks off the isolated CPUs but their own pinning"
     if target.isolated and config and not config.enabled("NO_HZ_FULL"):
         yield (
             f"the kernel is built without CONFIG_NO_HZ_FULL: its tick interrupts the isolated CPUs "

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whether this is a container, which shows a part of a host as if it were a machine.
 
-The signs are those of systemd-detect-virt (detect_container() in src/basic/virt.c), the folder that
-Kubernetes puts into each pod, and the cut lists of lxcfs. A file that is missing is no sign.
+The signs are those of systemd-detect-virt (detect_container() in src/basic/virt.c), the folder and
+the variable that Kubernetes puts into each pod, and the cut lists of lxcfs. A file that is missing
+is no sign.
 """
 
 import re
@@ -35,6 +36,8 @@ def _recognise(root: Root) -> str:
     # An image that boots a virtual machine keeps the file.
     if root.exists("/.dockerenv") and root.link("/proc/self/ns/pid") != _HOSTS:
         return "docker"
+    if "KUBERNETES_SERVICE_HOST=" in environment:
+        return "kubernetes"
     if any(root.exists(f"{folder}/{_SERVICE_ACCOUNT}") for folder in ("/run", "/var/run")):
         return "kubernetes"
     return "lxcfs" if _is_cut(root) else ""
