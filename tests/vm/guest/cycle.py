@@ -38,8 +38,8 @@ ACTIVE = Path("/etc/tuned/active_profile")
 LOG = Path("/var/log/tuned/tuned.log")
 PROGRAM = Path("/usr/bin/lowlat-gen")
 
-#: include/linux/sched.h: a kernel thread, and a thread with a fixed affinity.
-PF_KTHREAD, PF_NO_SETAFFINITY = 0x00200000, 0x04000000
+#: include/linux/sched.h: a kernel thread, and one that does the work of workqueues.
+PF_KTHREAD, PF_WQ_WORKER = 0x00200000, 0x00000020
 
 #: In seconds; Python and D-Bus are slow on an emulated CPU.
 _LIMIT_S = 180.0
@@ -83,21 +83,27 @@ def paths(row: Row) -> list[str]:
         return sorted(map(str, Path("/").glob(target[1:]))) if magic else [target]
     pattern, what = target.removeprefix("kthread:").rsplit(":", 1)
     found = (each for each in _threads() if fnmatch.fnmatchcase(each[1], pattern))
-    return [f"kthread:{pid}:{what}" for pid, comm in found if not _follows(comm, what)]
+    return [
+        f"kthread:{pid}:{what}" for pid, comm, flags in found if not _follows(comm, flags, what)
+    ]
 
 
-def _follows(comm: str, what: str) -> bool:
+def _follows(comm: str, flags: int, what: str) -> bool:
     """Whether the kernel alone decides: it moves an interrupt's thread to the CPU where the
-    interrupt was last delivered (irq_thread_check_affinity() in kernel/irq/manage.c)."""
-    return what == "affinity" and comm.startswith("irq/")
+    interrupt was last delivered (irq_thread_check_affinity() in kernel/irq/manage.c), and a
+    workqueue's rescuer to the CPUs that it helps (worker_attach_to_pool() in kernel/workqueue.c).
+    Rescuers are called kworker/R-* from 6.9 on, and like their workqueue before."""
+    rescues = flags & PF_WQ_WORKER and (comm.startswith("kworker/R-") or "kworker/" not in comm)
+    return what == "affinity" and (comm.startswith("irq/") or bool(rescues))
 
 
-def _threads() -> Iterator[tuple[int, str]]:
+def _threads() -> Iterator[tuple[int, str, int]]:
     for path in Path("/proc").glob("[0-9]*/stat"):
         text = _read(path)
         comm, _, rest = (text or "").partition("(")[2].rpartition(")")
-        if rest and int(rest.split()[6]) & PF_KTHREAD:
-            yield int(path.parent.name), comm
+        flags = int(rest.split()[6]) if rest else 0
+        if flags & PF_KTHREAD:
+            yield int(path.parent.name), comm, flags
 
 
 def value(path: str) -> str | None:
@@ -275,12 +281,6 @@ def broken(profile: str, log: Log) -> Mapping[str, Any]:
     found["refusing"] = refused(profile, rows, log)
     PROGRAM.unlink()
     kept.rename(PROGRAM)
-    switches = sorted(Path("/sys/devices/system/cpu").glob("cpu[1-9]*/online"))
-    for switch in switches:
-        switch.write_text("0")
-    found["one CPU"] = refused(profile, rows, log)
-    for switch in switches:
-        switch.write_text("1")
     return found
 
 
@@ -299,7 +299,6 @@ def main() -> int:
         (folder / "cycle.json").write_text(json.dumps(found, indent=1))
     if more:
         found["restart"] = restart(profiles[0], tuned, log)
-        # Last: CPUs that were offline return with other interrupts and threads.
         found["broken"] = broken(profiles[0], log)
     tuned.stop()
     (folder / "cycle.json").write_text(json.dumps(found, indent=1))
