@@ -363,6 +363,33 @@ def test_the_plugin_without_a_decision_does_nothing(fedora: Host) -> None:
     assert fedora.snapshot() == before
 
 
+WINDOWS = "Windows Boot Manager (on /dev/nvme0n1p1)"
+_WINDOWS = f"menuentry '{WINDOWS}' --id osprober-efi-1A2B {{\n\tchainloader /bootmgfw.efi\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "first", "kept"),
+    [
+        (WINDOWS, False, WINDOWS),
+        ("osprober-efi-1A2B", False, "osprober-efi-1A2B"),
+        ("3", False, "osprober-efi-1A2B"),
+        ("0", True, "osprober-efi-1A2B"),
+    ],
+)
+def test_another_system_stays_the_default(value: str, first: bool, kept: str, fedora: Host) -> None:
+    """A number counts lowlat's entries too, so the entry's id takes its place."""
+    parts = (_WINDOWS, _GRUB_CFG) if first else (_GRUB_CFG, _WINDOWS)
+    fedora.write("boot/grub2/grub.cfg", "".join(parts))
+    fedora.chroot("grub2-editenv", "/boot/grub2/grubenv", "set", f"saved_entry={value}")
+    before = fedora.snapshot()
+    assert f"default   {kept}" in fedora.done("status")
+    assert f"the default stays {kept}" in fedora.done_as_foreseen("apply")
+    assert environment(fedora)["saved_entry"] == kept
+    assert f"default   {kept}" in fedora.done("status")
+    fedora.done_as_foreseen("rollback")
+    assert fedora.snapshot() == before
+
+
 def test_a_configuration_that_boots_no_saved_entry_is_refused(fedora: Host) -> None:
     fedora.write("boot/grub2/grub.cfg", _GRUB_CFG.replace("${saved_entry}", "0"))
     before = fedora.snapshot()

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ import pytest
 from lowlat.base import resources
 from support import needs
 from support.cli import lowlat
+from support.field_trees import started
 from support.machines import CONFIG, machine, write_tree
 
 R = "6.12.107-test"
@@ -27,7 +28,7 @@ pytestmark = needs.root("files below --root belong to root")
 class Tree:
     """``files`` have an @ where the words go, in the file or folder ``path``; ``text`` stands
     before the words in the step. ``image`` is BOOT_IMAGE on the running line, which ends with
-    ``line``."""
+    ``line``; ``program`` is what the firmware started."""
 
     name: str
     path: str
@@ -36,6 +37,7 @@ class Tree:
     then: tuple[str, ...] = ()
     image: str = ""
     line: str = ""
+    program: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -316,6 +318,21 @@ TREES = {
         },
         ("grub-mkconfig -o /boot/grub/grub.cfg",),
     ),
+    "another system's GRUB": Tree(
+        "another system's GRUB",
+        "",
+        "in the system whose GRUB boots this one, append",
+        {
+            "etc/fstab": "UUID=0a1b-2c3d / ext4 defaults 0 1\n",
+            "boot/grub/grub.cfg": ENTRY,
+            "boot/efi/EFI/debian/grub.cfg": "search.fs_uuid 0a1b-2c3d root\nconfigfile x\n",
+            "boot/efi/EFI/fedora/grub.cfg": (
+                "search --no-floppy --fs-uuid --set=dev 7f0e1b52-0000\nconfigfile $dev/grub.cfg\n"
+            ),
+        },
+        image=f"/boot/vmlinuz-{R}",
+        program=r"\EFI\fedora\shimx64.efi",
+    ),
     "GRUB": Tree(
         "GRUB",
         DROP_IN,
@@ -407,6 +424,22 @@ def test_a_step_names_what_is_there(section: str, tmp_path: Path) -> None:
         follow(tmp_path, tree)
         again = gen(tmp_path, "promote")
         assert f"{tree.path} has these words already\n" in again and tree.text not in again
+
+
+def test_this_systems_own_grub_is_the_one_that_the_firmware_started(tmp_path: Path) -> None:
+    plant(tmp_path, replace(TREES["another system's GRUB"], program=r"\EFI\debian\shimx64.efi"))
+    assert "\nloader    GRUB\n" in gen(tmp_path, "status")
+
+
+@pytest.mark.parametrize("runs", ["run/openrc/softlevel", "run/runit/stopit", "run/initctl"])
+def test_another_init_has_no_trial_and_is_told_the_step(runs: str, tmp_path: Path) -> None:
+    """systemd's units are installed there too (Gentoo, Debian with sysvinit)."""
+    plant(tmp_path, TREES["GRUB"])
+    write_tree(tmp_path, {runs: "", "proc/sys/kernel/kexec_load_disabled": "0\n"})
+    said = gen(tmp_path, "apply")
+    assert "systemd does not start this system, and its units guard a trial" in said
+    assert TREES["GRUB"].text in said and TREES["GRUB"].text in gen(tmp_path, "promote")
+    assert "systemd does not start" in lowlat("trial", "--root", tmp_path).refused()
 
 
 def test_each_next_step_is_one_that_is_not_refused(tmp_path: Path) -> None:
@@ -504,6 +537,10 @@ def plant(root: Path, tree: Tree) -> None:
     write_tree(root, files)
     for path in (root / "usr/bin/lowlat-gen", *root.glob("etc/grub.d/*")):
         path.chmod(0o755)
+    for name, data in started(tree.program).items() if tree.program else ():
+        path = root / "sys/firmware/efi/efivars" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"\7\0\0\0" + data)
     for name, text in tree.variables.items():
         path = root / VARIABLE.format(name)
         path.parent.mkdir(parents=True, exist_ok=True)

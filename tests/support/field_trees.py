@@ -291,14 +291,19 @@ def _add_firmware(host: FieldHost) -> None:
         for name, text in case.pairs("efi").items()
     }
     if case.get("program"):
-        file = f"{case.get('program')}\0".encode("utf-16-le")
-        node = b"\4\4" + (4 + len(file)).to_bytes(2, "little") + file
-        described = "system\0".encode("utf-16-le")
-        option = b"\1\0\0\0" + len(node).to_bytes(2, "little") + described + node
-        found |= {f"BootCurrent-{_GLOBAL}": b"\1\0", f"Boot0001-{_GLOBAL}": option}
+        found |= started(case.get("program"))
     for name, data in found.items():
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(b"\7\0\0\0" + data)
+
+
+def started(program: str) -> dict[str, bytes]:
+    """The firmware's variables, without attributes, after it started this program (UEFI 3.1.3)."""
+    file = f"{program}\0".encode("utf-16-le")
+    node = b"\4\4" + (4 + len(file)).to_bytes(2, "little") + file
+    described = "system\0".encode("utf-16-le")
+    option = b"\1\0\0\0" + len(node).to_bytes(2, "little") + described + node
+    return {f"BootCurrent-{_GLOBAL}": b"\1\0", f"Boot0001-{_GLOBAL}": option}
 
 
 def _add_grub(host: FieldHost) -> None:

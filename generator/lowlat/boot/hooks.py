@@ -25,13 +25,22 @@ _BOOT = "lowlat-boot.service"
 #: Started by systemd.wants= on a trial's line, in no other boot.
 _TRIAL = "lowlat-trial.service"
 
+#: What OpenRC, runit, s6 and sysvinit have while they run.
+_OTHER_INITS = ("/run/openrc", "/run/runit", "/run/s6", "/run/initctl")
+
 _UNITS = ("/usr/lib/systemd/system", "/lib/systemd/system")
 _OWN_UNITS = "/etc/systemd/system"
 
 
 def has_systemd(root: Root) -> bool:
     """Whether this system boots with systemd."""
-    return any(root.exists(folder) for folder in _UNITS)
+    return not has_other_init(root) and any(root.exists(folder) for folder in _UNITS)
+
+
+def has_other_init(root: Root) -> bool:
+    """Whether another init runs this system. Packages install systemd's units beside it too, so
+    only what runs tells (sd_booted(3))."""
+    return not root.exists("/run/systemd/system") and any(map(root.exists, _OTHER_INITS))
 
 
 def write_grub(change: Transaction) -> None:

@@ -262,6 +262,7 @@ _FINDERS: Mapping[str, Callable[[Root, BootLoader], LineFile]] = {
     boot_loader.PIBOOT: _piboot,
     boot_loader.RASPBERRY_PI: _raspberry_pi,
     boot_loader.UNIFIED_IMAGES: _unified,
+    boot_loader.OTHERS_GRUB: lambda _, __: LineFile("another system's GRUB"),
     boot_loader.GRUB: _grub,
     boot_loader.GRUB_BLS: _grub_bls,
     boot_loader.SYSTEMD_BOOT: _systemd_boot,

@@ -66,7 +66,8 @@ def check_returns(root: Root, loader: Loader, by_kexec: Optional[BootEntry] = No
     """Raises Refused if the boot after the trial might not be stock, or if kexec cannot start the
     entry that it shall. Returns messages about what a dry run could not check."""
     if not hooks.has_systemd(root):
-        raise Refused("systemd does not start this system: no unit would record the trial")
+        why = "systemd does not start this system: no unit would record the trial"
+        raise Refused(why, hint="'lowlat-gen promote' prints the step")
     settings = root.read("/etc/default/kexec") or ""
     theirs = kexec.is_loaded(root) and not waits(root, trials.read(root))
     if theirs or "LOAD_KEXEC=true" in settings:

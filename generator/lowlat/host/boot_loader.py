@@ -14,6 +14,8 @@ from lowlat.model import cmdline
 
 GRUB = "grub"
 GRUB_BLS = "grub-bls"
+#: The firmware starts a GRUB that reads another system's files.
+OTHERS_GRUB = "another system's GRUB"
 SYSTEMD_BOOT = "systemd-boot"
 RASPBERRY_PI = "raspberry-pi"
 #: extlinux.conf, which U-Boot or syslinux reads; Alpine's generator writes it elsewhere.
@@ -176,6 +178,10 @@ def _grub(root: Root) -> Iterator[BootLoader]:
     """Each grub.cfg that GRUB reads. On the EFI partition it is GRUB's own one (RHEL 8, Fedora up
     to 33), or a few rows that lead to the one in /boot."""
     booted_by_efi = root.exists("/sys/firmware/efi")
+    elsewhere = next((each for each in _started(root) if _leads_elsewhere(root, each)), None)
+    if elsewhere:
+        yield BootLoader(OTHERS_GRUB, "", f"{elsewhere}/grub.cfg")
+        return
     own = [folder for folder in _esp_folders(root) if not _leads_on(root, folder)]
     if own and (booted_by_efi or not root.exists("/sys/firmware")):
         folders = own
@@ -191,10 +197,30 @@ def _grub(root: Root) -> Iterator[BootLoader]:
 def _esp_folders(root: Root) -> list[str]:
     """The folders with a grub.cfg on the EFI partition; where the firmware started a program in
     one of them, that one."""
+    return _started(root) or _with_grub(root)
+
+
+def _with_grub(root: Root) -> list[str]:
     names = (f"{esp}/EFI/{name}" for esp in ESPS for name in root.names(f"{esp}/EFI"))
-    there = [folder for folder in names if root.exists(f"{folder}/grub.cfg")]
+    return [folder for folder in names if root.exists(f"{folder}/grub.cfg")]
+
+
+def _started(root: Root) -> list[str]:
+    """The folders with a grub.cfg from which the firmware started a program: one, or none."""
     started = firmware.current_program(root).lower().rpartition("/")[0]
-    return [each for each in there if started and each.lower().endswith(started)] or there
+    return [each for each in _with_grub(root) if started and each.lower().endswith(started)]
+
+
+def _leads_elsewhere(root: Root, folder: str) -> bool:
+    """Whether a grub.cfg searches another file system than the one of /boot, which fstab tells."""
+    text = root.read(f"{folder}/grub.cfg") or ""
+    search = r"^\s*search(?:\.fs_uuid|\s.*--fs-uuid\b.*?)\s+([0-9A-Fa-f]{4}[0-9A-Fa-f-]{4,})"
+    wanted = re.search(search, text, re.MULTILINE)
+    rows = [row.split() for row in (root.read("/etc/fstab") or "").splitlines()]
+    mounts = {row[1]: row[0] for row in rows if len(row) > 2 and row[1] in ("/", "/boot")}
+    device = mounts.get("/boot", mounts.get("/", ""))
+    own = re.match(r"(?:UUID=\"?|/dev/disk/by-uuid/)([\w-]+)", device)
+    return bool(wanted and own and own[1].lower() != wanted[1].lower())
 
 
 def _leads_on(root: Root, folder: str) -> bool:
@@ -223,7 +249,7 @@ def _fits(root: Root, loader: BootLoader) -> bool:
     line, image = root.read("/proc/cmdline") or "", _image(root)
     if not line or (not image and cmdline.marker(line)):
         return True
-    if loader.kind in (GRUB, GRUB_BLS, PHOTON):
+    if loader.kind in (GRUB, GRUB_BLS, OTHERS_GRUB, PHOTON):
         return image.startswith(("/", "("))
     if loader.kind == EXTLINUX:
         return not image or root.exists("/boot/extlinux/ldlinux.sys")

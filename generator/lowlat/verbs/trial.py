@@ -27,17 +27,19 @@ def main(args: TrialArguments) -> int:
         would = f"would load {name} for kexec"
         said = [would if args.kexec else f"the next boot would be {name}, once", *unchecked]
     else:
-        said = list(_said(args.kexec, root, promote.try_once(root, loader, entry, args.kexec)))
+        default = boot.default.id if boot.default and boot.default.foreign else "stock"
+        tried = promote.try_once(root, loader, entry, args.kexec)
+        said = list(_said(args.kexec, root, tried, default))
     before, after = line_of(boot.next or boot.default), line_of(boot.by_id(name))
     options.show_change(args.json, changed, said, before, after)
     return 0
 
 
-def _said(by_kexec: bool, root: Root, trial: BootEntry) -> Iterator[str]:
+def _said(by_kexec: bool, root: Root, trial: BootEntry, default: str) -> Iterator[str]:
     if by_kexec:
         yield f"{trial.id} is loaded: 'systemctl kexec' boots it; any reset boots the stock entry"
     else:
-        yield f"the next boot is {trial.id}; the one after it is stock again"
+        yield f"the next boot is {trial.id}; the one after it is {default} again"
     yield "a panic, or a boot that does not complete, reboots by itself"
     yield _hard_hang(root, trial)
     start = "run 'systemctl kexec'" if by_kexec else "reboot"

@@ -4,11 +4,13 @@ and that of GRUB 2.14 differ in both."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Optional
 
-from lowlat.boot.loaders import version_order
+from lowlat.boot.loaders import grub_cfg, version_order
 from lowlat.boot.loaders.bls_entries import Snippet
+from lowlat.boot.loaders.grub_menu import GrubEntry, Menu
 from lowlat.host.root import Root, glob
 
 #: blscfg.c and menu.c of Fedora, RHEL and openSUSE (github.com/rhboot/grub2); in RHEL 8 the order
@@ -17,6 +19,9 @@ VENDOR = "vendor"
 RHEL_8 = "rhel-8"
 #: blsuki.c of GRUB 2.14.
 UPSTREAM = "upstream"
+
+#: Where grub.cfg has the entry files' entries made.
+_READS = re.compile(r"^\s*blscfg\b", re.MULTILINE)
 
 #: What grub_strtoul() reads at the begin of a text: a number to base 16, 8 or 10.
 _NUMBER = re.compile(r"\s*(?:0x([0-9a-f]+)|(0[0-7]+)|([0-9]+))", re.IGNORECASE)
@@ -47,15 +52,59 @@ def ordered(snippets: Sequence[Snippet], kind: str) -> list[Snippet]:
     return sorted(snippets, key=cmp_to_key(order), reverse=True)
 
 
-def chosen(snippets: Sequence[Snippet], value: str, kind: str) -> Optional[Snippet]:
+def chosen(
+    snippets: Sequence[Snippet], value: str, kind: str, before: int = 0
+) -> Optional[Snippet]:
     """The entry that GRUB boots for this value of ``default``: the first one if the value means
     none (get_entry_number() in grub-core/normal/menu.c). The vendors' GRUB compares ids, then
-    titles, then takes a number. GRUB's own takes what begins with a number for one."""
-    number = _NUMBER.match(value)
-    named = [each for each in snippets if each.name == value]
-    named += [each for each in snippets if value in each.values("title")[:1]]
-    whole = number is not None and number.end() == len(value)
-    if number and (kind == UPSTREAM or (whole and not named)):
-        digits = ((text, base) for text, base in zip(number.groups(), (16, 8, 10)) if text)
-        named = list(snippets)[int(*next(digits)) :]
+    titles, then takes a number. GRUB's own takes what begins with a number for one. ``before`` is
+    the number of other entries that stand before these."""
+    named, at = _named(snippets, value), place(value, kind)
+    if at is not None and (kind == UPSTREAM or not named):
+        named = list(snippets)[max(at - before, 0) :]
     return next(iter((*named, *snippets)), None)
+
+
+def _named(snippets: Sequence[Snippet], value: str) -> list[Snippet]:
+    by_id = [each for each in snippets if each.name == value]
+    return by_id + [each for each in snippets if value in each.values("title")[:1]]
+
+
+def place(value: str, kind: str) -> Optional[int]:
+    """The number that a value is, or begins with."""
+    number = _NUMBER.match(value)
+    if number is None or (kind != UPSTREAM and number.end() != len(value)):
+        return None
+    digits = ((text, base) for text, base in zip(number.groups(), (16, 8, 10)) if text)
+    return int(*next(digits))
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The entries of grub.cfg itself, a person's or another system's: those of scripts before
+    blscfg stand before the ``count`` entry files, the others behind."""
+
+    menu: Menu
+    before: int
+    count: int
+
+    @classmethod
+    def of(cls, config: str, count: int) -> "Beside":
+        head = grub_cfg.parse(_READS.split(config, maxsplit=1)[0])
+        return cls(grub_cfg.parse(config), len({one.places[0] for one in head.entries}), count)
+
+    def chosen(self, snippets: Sequence[Snippet], value: str, kind: str) -> Optional[GrubEntry]:
+        """The entry that GRUB boots for this value; None if that is an entry file."""
+        at = place(value, kind)
+        if _named(snippets, value) and (at is None or kind != UPSTREAM):
+            return None
+        if at is not None and self.before <= at < self.before + self.count:
+            return None
+        if at is not None and at >= self.before:
+            at -= self.count
+        name = value.partition(">")[0]
+        if any(
+            one.places[0] == at or name in (one.path[0], one.titles[0]) for one in self.menu.entries
+        ):
+            return self.menu.find(value if at is None else str(at))
+        return self.menu.entries[0] if self.before else None

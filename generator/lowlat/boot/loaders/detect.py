@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Optional
 
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.boot import foreign, programs
+from lowlat.boot import foreign, hooks, programs
 from lowlat.boot.loaders import by_hand, grub, grub_bls, raspberry_pi, systemd_boot
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.interface import Loader
@@ -39,6 +39,10 @@ def writer(root: Root) -> Loader:
         why = f"several boot loaders may boot this system: {files} are there"
         raise Refused(why, hint="remove what boots nothing")
     seen = there[0] if there else None
+    if hooks.has_other_init(root):
+        return left(
+            root, "systemd does not start this system, and its units guard a trial", anew=True
+        )
     written = _WRITERS[seen.kind](root, seen.folder) if seen and seen.kind in _WRITERS else None
     return written or left(root, anew=True)
 

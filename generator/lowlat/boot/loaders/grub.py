@@ -22,7 +22,7 @@ from lowlat.boot.loaders import (
     grub_language,
     grub_words,
 )
-from lowlat.boot.loaders.grub_config import GrubConfig, check_unsigned
+from lowlat.boot.loaders.grub_config import GrubConfig, check_sourced, check_unsigned
 from lowlat.boot.loaders.grub_env import Environment
 from lowlat.boot.loaders.grub_menu import GrubEntry, Menu
 from lowlat.boot.loaders.interface import (
@@ -66,6 +66,7 @@ class Grub(Loader):
 
     def check_new(self) -> None:
         check_unsigned(self._root, self._config.folder)
+        check_sourced(self._root, self._config.folder, self._config.live())
         bare = grub_cfg.parse(_without_ours(self._config.live()))
         self._check_default(bare, bare)
 
@@ -162,6 +163,7 @@ class Grub(Loader):
         return boot
 
     def check_one_shot(self) -> None:
+        check_sourced(self._root, self._config.folder, self._config.live())
         self._environment.check_one_shot(self._config.path, self._config.live())
 
     def one_shot(self, entry: Optional[BootEntry]) -> None:

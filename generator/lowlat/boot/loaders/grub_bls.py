@@ -13,7 +13,7 @@ from lowlat.boot import entry_line, programs
 from lowlat.boot.loaders import bls_entries, bls_menu, grub_cfg, grub_words
 from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
-from lowlat.boot.loaders.grub_config import check_unsigned
+from lowlat.boot.loaders.grub_config import check_sourced, check_unsigned
 from lowlat.boot.loaders.grub_env import Environment
 from lowlat.boot.loaders.interface import BootEntry, BootMenu
 from lowlat.host.root import Root
@@ -51,11 +51,12 @@ class Bls(EntryFiles):
         for folder in (ENTRIES, self._folder):
             programs.check_writable(self._root, folder)
         if "saved_entry" not in grub_cfg.parse(self._config()).default:
-            hint = "set GRUB_DEFAULT=saved in /etc/default/grub and run grub2-mkconfig"
+            hint = f"set GRUB_DEFAULT=saved in /etc/default/grub; grub2-mkconfig -o {self._path}"
             raise Refused(f"{self._path} does not boot the saved entry by default", hint=hint)
 
     def check_new(self) -> None:
         check_unsigned(self._root, self._folder)
+        check_sourced(self._root, self._folder, self._config())
         for entry in self.describe().entries:
             unknown = next(filter(entry_line.is_open, entry.words), None) if entry.release else None
             if unknown is not None:
@@ -72,7 +73,12 @@ class Bls(EntryFiles):
     def _chosen(
         self, snippets: Sequence[Snippet], entries: Sequence[BootEntry], value: str
     ) -> Optional[BootEntry]:
-        found = bls_menu.chosen(snippets, value, self._rules)
+        beside = bls_menu.Beside.of(self._config(), len(snippets))
+        other = beside.chosen(snippets, value, self._rules)
+        if other:  # a number would mean another entry beside lowlat's
+            kept = value and bls_menu.place(value, self._rules) is None
+            return BootEntry(value if kept else other.id_path, "", (), foreign=True)
+        found = bls_menu.chosen(snippets, value, self._rules, beside.before)
         return entries[snippets.index(found)] if found else None
 
     def _read(self) -> list[Snippet]:
@@ -112,6 +118,7 @@ class Bls(EntryFiles):
         return self._environment.read().get("next_entry", "")
 
     def check_one_shot(self) -> None:
+        check_sourced(self._root, self._folder, self._config())
         self._environment.check_one_shot(self._path, self._config())
 
     def one_shot(self, entry: Optional[BootEntry]) -> None:

@@ -139,6 +139,11 @@ def _defaults(text: str) -> tuple[str, tuple[str, ...]]:
     return default, tuple(others)
 
 
+def sets_default(text: str) -> bool:
+    """Whether a text that GRUB reads sets the default, outside of its entries."""
+    return any(map(_DEFAULT.match, _outside(text)))
+
+
 def _outside(text: str) -> Iterator[str]:
     """The rows outside of entries, submenus and functions."""
     depth = 0

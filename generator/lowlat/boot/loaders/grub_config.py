@@ -11,7 +11,7 @@ from lowlat.base import files
 from lowlat.base.errors import Refused
 from lowlat.boot import programs
 from lowlat.boot.disk import Disk, FileSnapshot, digest
-from lowlat.boot.loaders import grub_language
+from lowlat.boot.loaders import grub_cfg, grub_language
 from lowlat.boot.loaders.interface import Unwritable
 from lowlat.boot.programs import Unchecked
 from lowlat.boot.transaction import PATIENT_S
@@ -37,6 +37,15 @@ def check_unsigned(root: Root, folder: str) -> None:
     path = f"{folder}/grub.cfg"
     if root.exists(f"{path}.sig"):
         raise Unwritable(f"{path} is signed, and lowlat has no key for what it would write")
+
+
+def check_sourced(root: Root, folder: str, config: str) -> None:
+    """Raises Refused if a person's custom.cfg, which grub.cfg reads last (41_custom), chooses what
+    boots: no trial and no promoted entry would."""
+    path = f"{folder}/custom.cfg"
+    if "custom.cfg" in config and grub_cfg.sets_default(root.read(path) or ""):
+        why = f"{path} sets the default after grub.cfg did: neither a trial nor a promoted entry"
+        raise Refused(f"{why} would boot", hint=f"take 'set default=' out of {path}")
 
 
 class GrubConfig:

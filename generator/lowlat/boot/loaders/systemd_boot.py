@@ -65,8 +65,8 @@ class SystemdBoot(EntryFiles):
     def describe(self) -> BootMenu:
         # The loader fills in no variables.
         entries = tuple(bls_entries.entry(snippet, {}) for snippet in self._snippets())
-        default = _match(entries, self._chosen(self._default()))
-        default = default or _match(entries, self._chosen(self._pattern()))
+        chosen = map(self._chosen, (self._default(), self._pattern()))
+        default = next(filter(None, (_meant(entries, value) for value in chosen)), None)
         default = default or next(iter(entries), None)
         return BootMenu(entries, default, _match(entries, self._next()))
 
@@ -157,6 +157,15 @@ def _match(entries: Sequence[BootEntry], pattern: Optional[str]) -> Optional[Boo
     exact = named(entries, bls_entries.base_name(pattern or ""))
     fitting = (each for each in entries if fnmatch.fnmatchcase(_file(each.name), pattern or ""))
     return exact or next(fitting, None)
+
+
+def _meant(entries: Sequence[BootEntry], value: Optional[str]) -> Optional[BootEntry]:
+    """The entry that a default means: one of these, or one that systemd-boot makes by itself for
+    another system (loader.conf(5), auto-entries)."""
+    found = _match(entries, value)
+    if found is None and value and value.startswith("auto-"):
+        return BootEntry(value, "", (), foreign=True)
+    return found
 
 
 def _file(name: str) -> str:
