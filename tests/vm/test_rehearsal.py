@@ -86,7 +86,7 @@ def test_the_running_guest_is_isolated_without_a_boot(tmp_path: Path, kernel: st
     assert entries["lowlat"].after <= 4.5
     # The tick stays, and nothing else does. Before 6.5 the guest's time is the host's, and a busy
     # host makes fewer ticks of it.
-    ticks = 245 if kernel == "newest" else 10 * entries["lowlat"].after
+    ticks = 245 if kernel == "newest" else 50
     (path,) = (Path(boot["run"]) for boot in done["kernels"][0]["boots"] if boot["arm"] == "now")
     (cpu,) = json.loads(path.read_text())["cpus"]
     assert cpu["cpu"] == 3 and cpu["interrupts_per_s"]["LOC"] >= ticks
