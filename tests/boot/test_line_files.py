@@ -79,6 +79,47 @@ TREES = {
         ("bootc upgrade",),
     ),
     "rpm-ostree": Tree("rpm-ostree", ENTRIES, "rpm-ostree kargs --append=", OSTREE),
+    "ostree": Tree(
+        "ostree",
+        ENTRIES,
+        "ostree admin kargs edit-in-place --append-if-missing=",
+        {**OSTREE, "usr/bin/ostree": ""},
+    ),
+    "uEnv.txt": Tree(
+        "U-Boot with uEnv.txt",
+        "/boot/uEnv.txt",
+        "append to cmdline= in /boot/uEnv.txt: ",
+        {"boot/uEnv.txt": "uname_r=6.12\ncmdline=quiet @\n"},
+    ),
+    "Limine by its entry tool": Tree(
+        "Limine",
+        "/etc/default/limine",
+        'add to /etc/default/limine: KERNEL_CMDLINE[default]+=" ',
+        {
+            "etc/default/limine": 'KERNEL_CMDLINE_default="quiet @"\n',
+            "boot/limine.conf": "cmdline: quiet\n",
+            "usr/bin/limine-mkinitcpio": "",
+        },
+        ("limine-mkinitcpio",),
+        variables={"LoaderInfo": "Limine 9.3.4"},
+    ),
+    "Limine": Tree(
+        "Limine",
+        "/boot/limine.conf",
+        "append to the cmdline: row of the entry that boots in /boot/limine.conf: ",
+        {"boot/limine.conf": "cmdline: quiet @\n"},
+        variables={"LoaderInfo": "Limine 9.3.4"},
+    ),
+    "Xen of XenServer": Tree(
+        "Xen, which starts Linux",
+        "",
+        '/opt/xensource/libexec/xen-cmdline --set-dom0 "',
+        {
+            "proc/xen/capabilities": "control_d\n",
+            "opt/xensource/libexec/xen-cmdline": "",
+            "boot/efi/EFI/xenserver/grub.cfg": ENTRY,
+        },
+    ),
     "Guix": Tree(
         "Guix",
         "/etc/config.scm",

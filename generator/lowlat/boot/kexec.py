@@ -7,6 +7,7 @@ import ctypes
 import errno
 import os
 import platform
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Optional
@@ -44,6 +45,11 @@ _INITRAMFS = (
 
 #: The kernel's reasons, by the name of the error.
 _WHY = resources.texts("boot/kexec.ini")["why"]
+
+
+#: A root file system that the kernel cannot find by itself (block/early-lookup.c): without an
+#: initramfs it panics.
+_NEEDS_INITRAMFS = re.compile(r"root=(?:(?:UUID|LABEL|ZFS)=|/dev/(?:mapper|disk)/|zfs:)")
 
 
 def is_loaded(root: Root) -> bool:
@@ -115,7 +121,7 @@ def _prepared(root: Root, release: str, words: Sequence[str]) -> tuple[str, Opti
     root.check_owned(kernel)
     initramfs = _find(root, _INITRAMFS, release)
     initramfs = initramfs or _find(root, _INITRAMFS, kernel.rpartition("/")[2].partition("-")[2])
-    if initramfs is None and any(word.startswith("root=UUID=") for word in words):
+    if initramfs is None and any(map(_NEEDS_INITRAMFS.match, words)):
         raise Refused(f"Linux {release}: its initramfs was not found below /boot")
     return kernel, initramfs, entry_line.started(words).encode() + b"\0"
 

@@ -65,8 +65,11 @@ def _ostree(root: Root, _: BootLoader) -> LineFile:
     where bootc is installed."""
     origins = (root.read(path) or "" for path in glob(root, "/ostree/deploy/*/deploy/*.origin"))
     image = any("container-image-reference" in text for text in origins)
-    only = programs.find(root, "bootc") and not programs.find(root, "rpm-ostree")
-    return LineFile("bootc" if image or only else "rpm-ostree", _ENTRIES)
+    tool = programs.find(root, "rpm-ostree")
+    if image or (not tool and programs.find(root, "bootc")):
+        return LineFile("bootc", _ENTRIES)
+    alone = not tool and programs.find(root, "ostree")
+    return LineFile("ostree" if alone else "rpm-ostree", _ENTRIES)
 
 
 def _zipl(root: Root, loader: BootLoader) -> LineFile:
@@ -129,7 +132,19 @@ def _proxmox(root: Root, _: BootLoader) -> LineFile:
     return LineFile("proxmox-boot-tool with GRUB", _grub_settings(root))
 
 
+def _limine(root: Root, _: BootLoader) -> LineFile:
+    """limine-entry-tool writes limine.conf anew with every kernel."""
+    settings = "/etc/default/limine"
+    if root.exists(settings):
+        return LineFile("Limine by its entry tool", settings)
+    folders = ("", "/limine", "/EFI/limine", "/EFI/BOOT")
+    paths = (f"{esp}{each}/limine.conf" for esp in boot_loader.ESPS for each in folders)
+    return LineFile("Limine", next(filter(root.exists, paths), "/boot/limine.conf"))
+
+
 def _xen(root: Root, _: BootLoader) -> LineFile:
+    if root.exists("/opt/xensource/libexec/xen-cmdline"):
+        return LineFile("Xen of XenServer")
     configs = (f"/boot/{name}/grub.cfg" for name in ("grub2", "grub"))
     config = next(filter(root.exists, configs), "/boot/grub/grub.cfg")
     return LineFile("Xen", _grub_settings(root), {"config": config})
@@ -252,6 +267,8 @@ _FINDERS: Mapping[str, Callable[[Root, BootLoader], LineFile]] = {
     boot_loader.EXTLINUX: _extlinux,
     boot_loader.ALPINE_EXTLINUX: _alpine,
     boot_loader.ARMBIAN: _named("Armbian"),
+    boot_loader.UENV: _named("uEnv.txt"),
+    boot_loader.LIMINE: _limine,
     boot_loader.FLASH_KERNEL: _named("flash-kernel"),
     boot_loader.PHOTON: _photon,
     boot_loader.KERNELSTUB: _named("kernelstub"),

@@ -34,6 +34,9 @@ TRANSACTIONAL = "transactional-update"
 GUIX = "guix"
 UBUNTU_CORE = "ubuntu-core"
 FLATCAR = "flatcar"
+#: By its own name in its variable.
+LIMINE = "Limine"
+UENV = "uEnv.txt"
 PIBOOT = "piboot"
 ARMBIAN = "armbian"
 FLASH_KERNEL = "flash-kernel"
@@ -160,6 +163,7 @@ def _by_files(root: Root) -> Iterator[BootLoader]:
         (EXTLINUX, "/boot/extlinux/extlinux.conf"),
         (ALPINE_EXTLINUX, "/boot/extlinux.conf"),
         (ARMBIAN, "/boot/armbianEnv.txt"),
+        (UENV, "/boot/uEnv.txt"),
         # On a Raspberry Pi it only copies files for the firmware (Ubuntu).
         *(() if pi else ((FLASH_KERNEL, "/etc/default/flash-kernel"),)),
         (ZIPL, "/etc/zipl.conf"),
