@@ -390,6 +390,25 @@ def test_another_system_stays_the_default(value: str, first: bool, kept: str, fe
     assert fedora.snapshot() == before
 
 
+def test_an_entry_that_systemd_boot_makes_itself_stays_the_default(debian: Host) -> None:
+    debian.write("boot/efi/loader/loader.conf", "default auto-windows\n")
+    assert "default   auto-windows (another system's" in debian.done("status")
+    assert "the default stays auto-windows" in debian.done_as_foreseen("apply")
+    assert "the one after it is auto-windows again" in debian.done("trial")
+
+
+def test_a_custom_cfg_that_sets_the_default_is_refused(fedora: Host) -> None:
+    custom = "if [ -f ${config_directory}/custom.cfg ]; then source custom.cfg; fi\n"
+    fedora.write("boot/grub2/grub.cfg", f"{_GRUB_CFG}{custom}")
+    fedora.write("boot/grub2/custom.cfg", "menuentry 'a' {\n\tset default=b\n}\n")
+    fedora.done("apply")
+    fedora.write("boot/grub2/custom.cfg", "set default='a'\n")
+    for verb in ("apply", "trial"):
+        why = fedora.lowlat(verb).refused()
+        assert why.startswith("/boot/grub2/custom.cfg sets the default after grub.cfg did")
+    fedora.done("rollback")
+
+
 def test_a_configuration_that_boots_no_saved_entry_is_refused(fedora: Host) -> None:
     fedora.write("boot/grub2/grub.cfg", _GRUB_CFG.replace("${saved_entry}", "0"))
     before = fedora.snapshot()
