@@ -472,6 +472,14 @@ def test_this_systems_own_grub_is_the_one_that_the_firmware_started(tmp_path: Pa
     assert "\nloader    GRUB\n" in gen(tmp_path, "status")
 
 
+def test_a_whole_grub_cfg_may_search_more_than_boot(tmp_path: Path) -> None:
+    """Its fonts lie on the root file system."""
+    plant(tmp_path, TREES["another system's GRUB"])
+    path = tmp_path / "boot/efi/EFI/fedora/grub.cfg"
+    path.write_text(path.read_text() + ENTRY.replace("@", ""))
+    assert "\nloader    GRUB\n" in gen(tmp_path, "status")
+
+
 @pytest.mark.parametrize("runs", ["run/openrc/softlevel", "run/runit/stopit", "run/initctl"])
 def test_another_init_has_no_trial_and_is_told_the_step(runs: str, tmp_path: Path) -> None:
     """systemd's units are installed there too (Gentoo, Debian with sysvinit)."""

@@ -216,8 +216,9 @@ def _started(root: Root) -> list[str]:
 
 
 def _leads_elsewhere(root: Root, folder: str) -> bool:
-    """Whether a grub.cfg searches another file system than the one of /boot, which fstab tells."""
-    text = root.read(f"{folder}/grub.cfg") or ""
+    """Whether a grub.cfg without entries of its own searches another file system than the one of
+    /boot, which fstab tells."""
+    text = root.read(f"{folder}/grub.cfg") or "" if _leads_on(root, folder) else ""
     search = r"^\s*search(?:\.fs_uuid|\s.*--fs-uuid\b.*?)\s+([0-9A-Fa-f]{4}[0-9A-Fa-f-]{4,})"
     wanted = re.search(search, text, re.MULTILINE)
     rows = [row.split() for row in (root.read("/etc/fstab") or "").splitlines()]
