@@ -97,7 +97,7 @@ def _describe(found: Status) -> Iterator[str]:
 
 
 def _named(found: Status, entry: BootEntry) -> str:
-    if entry.foreign and not entry.release:
+    if entry.is_others:
         return f"{entry.id} (another system's, or a person's)"
     kind = "tuned" if entry.ours else "stock"
     edited = ", changed since lowlat wrote it" if found.boot.is_edited(entry) else ""

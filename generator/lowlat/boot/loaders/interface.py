@@ -41,6 +41,11 @@ class BootEntry:
         return self.ours and self.release not in ("", entry_line.release_of(own))
 
     @property
+    def is_others(self) -> bool:
+        """Whether it boots another system, or what a person chose, as far as is known."""
+        return self.foreign and not self.release
+
+    @property
     def id(self) -> str:
         """The entry's own id: the last part of a name that leads through submenus."""
         return self.name.rpartition(">")[2]
