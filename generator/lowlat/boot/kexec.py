@@ -46,7 +46,6 @@ _INITRAMFS = (
 #: The kernel's reasons, by the name of the error.
 _WHY = resources.texts("boot/kexec.ini")["why"]
 
-
 #: A root file system that the kernel cannot find by itself (block/early-lookup.c): without an
 #: initramfs it panics.
 _NEEDS_INITRAMFS = re.compile(r"root=(?:(?:UUID|LABEL|ZFS)=|/dev/(?:mapper|disk)/|zfs:)")

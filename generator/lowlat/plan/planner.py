@@ -26,10 +26,10 @@ from lowlat.plan.memory import remote_memory
 from lowlat.plan.profile import Profile
 from lowlat.plan.split import split
 
-#: The beginning of a warning of a parameter on the running line that the plan sets too.
 #: The entries that keep tasks away.
 _ISOLATING = frozenset({"isolcpus", "cpuset.partition"})
 
+#: The beginning of a warning of a parameter on the running line that the plan sets too.
 ALREADY = "the running command line already has"
 
 

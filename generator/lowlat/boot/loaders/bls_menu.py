@@ -10,7 +10,7 @@ from typing import Optional
 
 from lowlat.boot.loaders import grub_cfg, version_order
 from lowlat.boot.loaders.bls_entries import Snippet
-from lowlat.boot.loaders.grub_menu import GrubEntry, Menu
+from lowlat.boot.loaders.grub_menu import GrubEntry, Menu, number
 from lowlat.host.root import Root, glob
 
 #: blscfg.c and menu.c of Fedora, RHEL and openSUSE (github.com/rhboot/grub2); in RHEL 8 the order
@@ -23,8 +23,8 @@ UPSTREAM = "upstream"
 #: Where grub.cfg has the entry files' entries made.
 _READS = re.compile(r"^\s*blscfg\b", re.MULTILINE)
 
-#: What grub_strtoul() reads at the begin of a text: a number to base 16, 8 or 10.
-_NUMBER = re.compile(r"\s*(?:0x([0-9a-f]+)|(0[0-7]+)|([0-9]+))", re.IGNORECASE)
+#: What grub_strtoul() reads to the end: a number to base 16, 8 or 10.
+_WHOLE = re.compile(r"\s*(?:0x[0-9a-f]+|0[0-7]*|[1-9][0-9]*)", re.IGNORECASE)
 
 
 def rules(root: Root, folder: str) -> str:
@@ -72,36 +72,31 @@ def _named(snippets: Sequence[Snippet], value: str) -> list[Snippet]:
 
 def place(value: str, kind: str) -> Optional[int]:
     """The number that a value is, or begins with."""
-    number = _NUMBER.match(value)
-    if number is None or (kind != UPSTREAM and number.end() != len(value)):
-        return None
-    digits = ((text, base) for text, base in zip(number.groups(), (16, 8, 10)) if text)
-    return int(*next(digits))
+    return number(value) if kind == UPSTREAM or _WHOLE.fullmatch(value) else None
 
 
 @dataclass(frozen=True)
 class Beside:
     """The entries of grub.cfg itself, a person's or another system's: those of scripts before
-    blscfg stand before the ``count`` entry files, the others behind."""
+    blscfg, ``before`` in number, stand before the entry files, the others behind."""
 
     menu: Menu
     before: int
-    count: int
 
     @classmethod
-    def of(cls, config: str, count: int) -> "Beside":
+    def of(cls, config: str) -> "Beside":
         head = grub_cfg.parse(_READS.split(config, maxsplit=1)[0])
-        return cls(grub_cfg.parse(config), len({one.places[0] for one in head.entries}), count)
+        return cls(grub_cfg.parse(config), len({one.places[0] for one in head.entries}))
 
     def chosen(self, snippets: Sequence[Snippet], value: str, kind: str) -> Optional[GrubEntry]:
         """The entry that GRUB boots for this value; None if that is an entry file."""
         at = place(value, kind)
         if _named(snippets, value) and (at is None or kind != UPSTREAM):
             return None
-        if at is not None and self.before <= at < self.before + self.count:
+        if at is not None and self.before <= at < self.before + len(snippets):
             return None
         if at is not None and at >= self.before:
-            at -= self.count
+            at -= len(snippets)
         name = value.partition(">")[0]
         if any(
             one.places[0] == at or name in (one.path[0], one.titles[0]) for one in self.menu.entries

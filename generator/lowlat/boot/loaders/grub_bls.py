@@ -73,7 +73,7 @@ class Bls(EntryFiles):
     def _chosen(
         self, snippets: Sequence[Snippet], entries: Sequence[BootEntry], value: str
     ) -> Optional[BootEntry]:
-        beside = bls_menu.Beside.of(self._config(), len(snippets))
+        beside = bls_menu.Beside.of(self._config())
         other = beside.chosen(snippets, value, self._rules)
         if other:  # a number would mean another entry beside lowlat's
             kept = value and bls_menu.place(value, self._rules) is None
