@@ -359,6 +359,28 @@ TREES = {
         },
         ("grub-mkconfig -o /boot/grub/grub.cfg",),
     ),
+    "Petitboot": Tree(
+        "Petitboot",
+        DROP_IN,
+        f"append to GRUB_CMDLINE_LINUX_DEFAULT in {DROP_IN}: ",
+        {
+            **SETTINGS,
+            "sys/firmware/opal/msglog": "",
+            "usr/sbin/update-grub": "",
+            "boot/grub/grub.cfg": ZFS.format("10_linux", ENTRY),
+        },
+        ("update-grub",),
+    ),
+    "Petitboot with entry files": Tree(
+        "Petitboot",
+        ENTRIES,
+        'grubby --update-kernel=DEFAULT --args="',
+        {
+            "sys/firmware/opal/msglog": "",
+            "boot/grub2/grub.cfg": "blscfg\n",
+            "boot/loader/entries/r.conf": OPTIONS,
+        },
+    ),
     "another system's GRUB": Tree(
         "another system's GRUB",
         "",

@@ -170,6 +170,19 @@ def test_a_trial_is_refused_where_grub_cannot_clear_its_flag(
     assert refused.status == (2 if target == "abstraction" else 0)
 
 
+def test_status_and_promote_name_the_way_to_try_that_works(host: Host) -> None:
+    host.done("apply")
+    host.go_live()
+    by_entry, by_kexec = "'lowlat-gen trial'", "'lowlat-gen trial --kexec'"
+    assert by_entry in host.done("status") and by_entry in refusal(host, "promote")
+    host.write("etc/probe/abstraction", "lvm\n")
+    assert host.done("status").startswith(f"applied but not tried yet: {by_kexec}")
+    assert f"({by_kexec}, 'systemctl kexec', then promote)" in refusal(host, "promote")
+    # kexec cannot try it either: the refusal of the trial says what is wrong.
+    host.write("proc/sys/kernel/kexec_load_disabled", "1\n")
+    assert by_entry in host.done("status")
+
+
 def test_a_trial_is_refused_without_room_for_its_flag(host: Host) -> None:
     host.done("apply")
     environment = host.path / "boot/grub/grubenv"

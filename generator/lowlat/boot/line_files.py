@@ -150,6 +150,15 @@ def _xen(root: Root, _: BootLoader) -> LineFile:
     return LineFile("Xen", _grub_settings(root), {"config": config})
 
 
+def _petitboot(root: Root, _: BootLoader) -> LineFile:
+    """It reads the files of GRUB, but knows no path of an entry through submenus."""
+    kinds = {each.kind: each.source for each in boot_loader.leftovers(root)}
+    if boot_loader.GRUB_BLS in kinds:
+        return LineFile("Petitboot with entry files", _ENTRIES)
+    config = kinds.get(boot_loader.GRUB, "/boot/grub/grub.cfg")
+    return LineFile("Petitboot", _grub_settings(root), {"config": config})
+
+
 def _transactional(root: Root, _: BootLoader) -> LineFile:
     return LineFile("transactional-update", _grub_settings(root))
 
@@ -276,6 +285,7 @@ _FINDERS: Mapping[str, Callable[[Root, BootLoader], LineFile]] = {
     boot_loader.SDBOOTUTIL: _sdbootutil,
     boot_loader.TRANSACTIONAL: _transactional,
     boot_loader.XEN: _xen,
+    boot_loader.PETITBOOT: _petitboot,
     boot_loader.PIBOOT: _piboot,
     boot_loader.RASPBERRY_PI: _raspberry_pi,
     boot_loader.UNIFIED_IMAGES: _unified,

@@ -6,9 +6,8 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, hooks, kexec, trials
+from lowlat.boot import entry_line, hooks, kexec, trials, way_to_try
 from lowlat.boot.disk import Disk
-from lowlat.boot.loaders import by_hand
 from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.programs import Unchecked
@@ -161,20 +160,20 @@ def failure(root: Root, known: Trials) -> str:
     return f"{known.pending.entry} was booted and did not reach its target"
 
 
-def check_tried(root: Root, entry: BootEntry) -> None:
+def check_tried(root: Root, loader: Loader, entry: BootEntry) -> None:
     """Raises Refused if no trial of this entry's line came up."""
     seen = trials.read(root).seen
     if entry.id in seen:
         return
     changed = any(f"lowlat-{entry.release}-" in each for each in seen)
     why = "its line changed since it was tried" if changed else "it was not tried yet"
-    raise Refused(f"{entry.id}: {why}", hint=by_hand.next_steps(root))
+    raise Refused(f"{entry.id}: {why}", hint=way_to_try.next_steps(root, loader))
 
 
 def promote(root: Root, loader: Loader, entry: BootEntry, follow: bool) -> BootMenu:
     """Make a tried entry the default."""
     with Transaction(root) as change:
-        check_tried(root, entry)
+        check_tried(root, loader, entry)
         known = replace(trials.read(root), promoted=entry.id, follow=follow)
         with trials.written(root, known):
             return loader.make_default(change, entry, follow)

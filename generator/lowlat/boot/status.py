@@ -8,13 +8,13 @@ from typing import Optional
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import encode
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, promote, transaction, trials, tuned_plugin
+from lowlat.boot import entry_line, promote, transaction, trials, tuned_plugin, way_to_try
 from lowlat.boot import journal as journals
 from lowlat.boot.decision import Decision
 from lowlat.boot.disk import Disk
-from lowlat.boot.loaders import by_hand
+from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.detect import detect
-from lowlat.boot.loaders.interface import BootEntry, BootMenu
+from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.trials import Trials
 from lowlat.host import tuned
 from lowlat.host.root import Root
@@ -57,8 +57,8 @@ class Status:
     ``kernels`` are those with a tuned entry; ``edited`` the files changed since lowlat wrote
     them; ``missing`` the half that this boot lacks although it has the other one; ``loaded``
     whether ``systemctl kexec`` boots the pending trial; ``now`` what ``apply --now`` isolates
-    until the next boot. ``trial``, which the form leaves out, is
-    the command that tries the plan, "" if only a person can have its line boot.
+    until the next boot. The form leaves out ``trial``, the command that tries the plan, "" if only
+    a person can have its line boot, and ``by_hand``, whether a person makes it the default.
     """
 
     loader: Optional[str]
@@ -73,6 +73,7 @@ class Status:
     notes: tuple[str, ...]
     loaded: bool
     trial: str
+    by_hand: bool
     now: Optional[NowPlan]
 
     @property
@@ -130,7 +131,7 @@ def read(root: Root) -> Status:
     stored = tuple(decisions.all_stored(root))
     plans = {str(plan.kernel): plan.id for plan in stored}
     running = read_boot(root, set(plans.values()))
-    name, boot, notes = _loader(root)
+    loader, boot, notes = _loader(root)
     edited = tuple(transaction.edited(disk, journal))
     inside = read_container(root)
     if inside:
@@ -157,7 +158,7 @@ def read(root: Root) -> Status:
         notes.append(advice)
     missing = tuple(_missing(root, running, decision))
     return Status(
-        name,
+        loader.name if loader else None,
         decision,
         boot,
         running,
@@ -168,7 +169,8 @@ def read(root: Root) -> Status:
         missing,
         tuple(notes),
         promote.waits(root, known),
-        by_hand.trial(root),
+        way_to_try.command(root, loader, boot),
+        isinstance(loader, ByHand),
         store.now(root),
     )
 
@@ -190,10 +192,10 @@ def _differing(root: Root, running: Running, boot: BootMenu) -> Iterator[str]:
                 yield f"the running line is not that of {entry.id}: '{word[:80]}' differs"
 
 
-def _loader(root: Root) -> tuple[Optional[str], BootMenu, list[str]]:
+def _loader(root: Root) -> tuple[Optional[Loader], BootMenu, list[str]]:
     try:
         loader = detect(root)
-        return loader.name, loader.describe(), []
+        return loader, loader.describe(), []
     except LowlatError as error:
         return None, BootMenu(()), [str(error)]
 

@@ -41,6 +41,7 @@ PIBOOT = "piboot"
 ARMBIAN = "armbian"
 FLASH_KERNEL = "flash-kernel"
 PHOTON = "photon"
+PETITBOOT = "Petitboot"
 
 #: Where the boot partition or the EFI system partition is mounted.
 ESPS = ("/boot/efi", "/efi", "/boot")
@@ -101,6 +102,9 @@ def _manager(root: Root) -> Optional[BootLoader]:
     domain = "/proc/xen/capabilities"
     if "control_d" in (root.read(domain) or ""):
         return BootLoader(XEN, "", domain)
+    opal = "/sys/firmware/opal"
+    if root.exists(opal):
+        return BootLoader(PETITBOOT, "", opal)
     uuids = "/etc/kernel/proxmox-boot-uuids"
     if root.read(uuids):
         return BootLoader(PROXMOX, "", uuids)

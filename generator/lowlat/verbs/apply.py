@@ -7,7 +7,7 @@ from typing import Optional
 
 from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused
-from lowlat.boot import apply, kexec, trials, tuned_plugin
+from lowlat.boot import apply, kexec, trials, tuned_plugin, way_to_try
 from lowlat.boot import decision as decisions
 from lowlat.boot.apply import Proposal
 from lowlat.boot.decision import Decision
@@ -150,13 +150,13 @@ def _applied(
 
 
 def _way_to_try(loader: Loader, root: Root, boot: BootMenu) -> Iterator[str]:
-    try:
-        loader.check_one_shot()
+    why_not = way_to_try.cannot_once(loader)
+    if not why_not:
         yield "'lowlat-gen trial' boots the tuned entry once"
-    except Refused as error:
-        yield f"no 'lowlat-gen trial': {error.message}"
-        entry = next(boot.tuned(trial=True))
-        yield from _by_kexec(kexec.why_not(root, entry.release, entry.words))
+        return
+    yield f"no 'lowlat-gen trial': {why_not}"
+    entry = next(boot.tuned(trial=True))
+    yield from _by_kexec(kexec.why_not(root, entry.release, entry.words))
 
 
 def _steps(loader: ByHand, plan: Plan) -> Iterator[str]:

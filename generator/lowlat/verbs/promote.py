@@ -25,7 +25,7 @@ def main(args: PromoteArguments) -> int:
         said = list(_left(root, loader, entry, boot.default == entry))
         options.show_change(args.json, False, said, line_of(boot.default), line_of(entry))
         return 0
-    promote.check_tried(root, entry)
+    promote.check_tried(root, loader, entry)
     as_asked = trials.read(root).follow is args.follow_kernels and boot.default == entry
     if args.dry_run:
         said = [f"the default would be {entry.id}"]
@@ -46,7 +46,7 @@ def _left(root: Root, loader: ByHand, entry: BootEntry, boots: bool) -> Iterator
     """What is left to a person, once the line was tried or if it cannot be."""
     why = by_hand.no_kexec(root)
     if not why and not boots:
-        promote.check_tried(root, entry)
+        promote.check_tried(root, loader, entry)
     yield f"this machine boots with {loader.name}: lowlat leaves it to you"
     if why and not boots and entry.id not in trials.read(root).seen:
         yield f"note: this line was not tried, and kexec cannot try it: {why}"

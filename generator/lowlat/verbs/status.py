@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lowlat import __version__
 from lowlat.base import resources
 from lowlat.base.terminal import bold, filled, item, say, section
-from lowlat.boot import status
+from lowlat.boot import status, way_to_try
 from lowlat.boot.loaders.interface import BootEntry
 from lowlat.boot.status import Status
 from lowlat.host.archive import open_root
@@ -61,9 +61,9 @@ def _standing(found: Status, machine: Machine) -> Iterator[str]:
 def _texts(found: Status) -> list[tuple[str, str]]:
     """The meaning of the state, under "is", then each next command with its purpose."""
     state = "loaded" if found.loaded else found.state
-    way = {"": "-hand", "lowlat-gen trial --kexec": "-kexec"}.get(found.trial, "")
-    ways = (f"{state}{way}", f"{state}{'-hand' if way else ''}", state)
-    return list(_STATES[next(name for name in ways if name in _STATES)].items())
+    ways = {f"{state}-kexec": found.trial == way_to_try.BY_KEXEC, f"{state}-hand": found.by_hand}
+    names = (*(name for name, here in ways.items() if here), state)
+    return list(_STATES[next(name for name in names if name in _STATES)].items())
 
 
 def _running(found: Status) -> str:

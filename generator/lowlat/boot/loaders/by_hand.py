@@ -44,20 +44,6 @@ def forget(change: Transaction) -> None:
     change.put_back(_STOCK.path)
 
 
-def trial(root: Root) -> str:
-    """The command that tries the applied plan here; "" if only a person can have its line boot."""
-    if not is_used(root):
-        return "lowlat-gen trial"
-    return "" if no_kexec(root) else "lowlat-gen trial --kexec"
-
-
-def next_steps(root: Root) -> str:
-    """The way to a line that was tried, as a hint."""
-    way = trial(root)
-    boot = "'systemctl kexec'" if "kexec" in way else "reboot"
-    return f"'{way}', {boot}, then promote" if way else "'lowlat-gen promote' prints the step"
-
-
 def no_kexec(root: Root) -> str:
     """The reason why kexec cannot try the line of the applied plan, else a line of this kernel; ""
     if it can."""

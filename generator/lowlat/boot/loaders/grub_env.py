@@ -2,6 +2,7 @@
 """GRUB's environment block, a file in which GRUB itself stores what to boot; changed with GRUB's
 own grub-editenv."""
 
+import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -126,6 +127,8 @@ class Environment:
 
     def _check_writable(self) -> None:
         """Raises Refused if GRUB cannot write where the block lies."""
+        if os.geteuid() != 0:
+            raise programs.Unchecked("grub-probe runs for root only")
         where = f"{self.path}: GRUB could not clear a one-shot entry there"
         tool = programs.need(self._root, "grub-probe", "grub2-probe")
         for target, bad in _READ_ONLY.items():

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command that tries the applied line on this machine."""
+
+from typing import Optional
+
+from lowlat.base.errors import LowlatError
+from lowlat.boot import kexec
+from lowlat.boot.loaders import by_hand
+from lowlat.boot.loaders.by_hand import ByHand
+from lowlat.boot.loaders.interface import BootMenu, Loader
+from lowlat.boot.programs import Unchecked
+from lowlat.host.root import Root
+
+BY_ENTRY = "lowlat-gen trial"
+BY_KEXEC = "lowlat-gen trial --kexec"
+
+
+def command(root: Root, loader: Optional[Loader], boot: BootMenu) -> str:
+    """The command; "" if only a person can have the line boot. Where neither way is known to work
+    it is BY_ENTRY, which says why not."""
+    if isinstance(loader, ByHand):
+        return "" if by_hand.no_kexec(root) else BY_KEXEC
+    trial = next(boot.tuned(trial=True), None)
+    if loader is None or trial is None or not cannot_once(loader):
+        return BY_ENTRY
+    return BY_ENTRY if kexec.why_not(root, trial.release, trial.words) else BY_KEXEC
+
+
+def cannot_once(loader: Loader) -> str:
+    """The reason why the loader cannot boot an entry only once; "" if it can, as far as could be
+    checked."""
+    try:
+        loader.check_one_shot()
+    except Unchecked:
+        return ""
+    except LowlatError as error:
+        return error.message
+    return ""
+
+
+def next_steps(root: Root, loader: Loader) -> str:
+    """The way to a line that was tried, as a hint."""
+    way = command(root, loader, loader.describe())
+    start = "'systemctl kexec'" if way == BY_KEXEC else "reboot"
+    return f"'{way}', {start}, then promote" if way else "'lowlat-gen promote' prints the step"
