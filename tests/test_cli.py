@@ -132,7 +132,8 @@ def test_a_terminal_gets_the_colour_that_it_can_show(
         os.close(screen)
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
+def test_a_reader_that_goes_away_ends_it_as_a_signal_does() -> None:
+    """Not with 0: a check that failed would pass."""
     writer = subprocess.Popen(
         [*GEN, "explain", "--all"],
         stdout=subprocess.PIPE,
@@ -143,7 +144,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     writer.stdout.readline()
     writer.stdout.close()
     assert writer.stderr.read() == ""
-    assert writer.wait(GUARD_S) == 0
+    assert writer.wait(GUARD_S) == 141
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command line: find the verb, run it, turn its error into one line and an exit status.
 
-Exit status: 0 done; 1 completed, but a check failed; 2 refused. Only the module of the called verb
+Exit status: 0 done; 1 completed, but a check failed; 2 refused; 130 interrupted; 141 the reader of
+the output went away. Only the module of the called verb
 is imported.
 """
 
@@ -20,6 +21,9 @@ from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import Screen
 from lowlat.verbs import VERBS, WORDS
 from lowlat.verbs.arguments import add_arguments, filled
+
+#: As of a program that SIGPIPE ends: a check that failed must not look like one that passed.
+_READER_GONE = 141
 
 
 class _Parser(argparse.ArgumentParser):
@@ -49,7 +53,7 @@ def _main(argv: list[str]) -> int:
         return _ended("interrupted", 130)
     except BrokenPipeError:
         _discard(sys.stdout)
-        return 0  # the reader is gone (a pager, head)
+        return _READER_GONE
     except OSError as error:
         # Verbs handle errors of other files; this one is about standard output.
         what = error.filename or "standard output"

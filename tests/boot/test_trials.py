@@ -95,6 +95,14 @@ def test_the_kernels_own_watchdog_is_no_hardware(host: Host, files: dict[str, st
     assert "needs a power cycle" in host.done("trial")
 
 
+def test_a_trial_names_the_entry_that_boots_after_it(host: Host) -> None:
+    entry = apply_and_try(host)
+    assert "the one after it is stock again" in host.done("trial", "--json") + host.done("trial")
+    assert "'lowlat-gen status' tells the next step" in host.done("plan")
+    host.done("promote")
+    assert f"the one after it is {entry} again" in host.done("trial")
+
+
 def test_a_trial_that_did_not_come_up_is_told(host: Host) -> None:
     host.done("apply")
     host.done("trial")

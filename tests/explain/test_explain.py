@@ -38,6 +38,13 @@ def test_an_explanation_fits_a_screen(entry: Tunable) -> None:
     assert {"What", "Where", "Cost", "Needs", "Set by", "Seen", "Source", "Enable"} <= shown
 
 
+@pytest.mark.parametrize("width", ["20", "40", "43", "60", "80", "200"])
+def test_the_list_fits_any_width(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    wide = [line for line in said().splitlines() if len(line) > max(int(width), 40)]
+    assert [line for line in wide if len(line.split()) > 1] == []
+
+
 def test_what_it_needs_and_who_sets_it_is_said() -> None:
     text = said("rcutree.nohz_full_patience_delay")
     assert "CONFIG_RCU_NOCB_CPU" in text and "Linux 6.12" in text and "root" in text

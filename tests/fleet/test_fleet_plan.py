@@ -162,6 +162,14 @@ def test_a_bad_capture_is_named_and_ends_nothing(racks: Path) -> None:
     assert told.startswith("machines: 5, in 3 classes; captures without a plan: 2\n")
 
 
+def test_a_link_to_itself_ends_nothing(racks: Path) -> None:
+    (racks / "loop").symlink_to(racks / "loop")
+    answer = fleet(racks / "loop", racks, "--json")
+    told = [item["why"] for item in answer.json()["refused"]]
+    assert (answer.status, told) == (1, ["no such folder or archive"])
+    assert fleet(racks).status == 0
+
+
 def test_what_is_no_capture_is_counted_in_a_line_and_fails_nothing(racks: Path) -> None:
     for name in ("a1.plan.json", "README"):
         (racks / name).write_text("{}\n")

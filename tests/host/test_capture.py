@@ -82,6 +82,14 @@ def test_the_archive_plans_as_the_machine(host: Path, tmp_path: Path) -> None:
     assert plans[0] == plans[1] == plans[2]
 
 
+def test_an_archive_with_other_line_ends_plans_alike(host: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "host.txt"
+    assert lowlat("capture", archive, "--root", host).status == 0
+    planned = lowlat("plan", "--root", archive, "--json").json()
+    archive.write_bytes(archive.read_bytes().replace(b"\n", b"\r\n"))
+    assert lowlat("plan", "--root", archive, "--json").json() == planned
+
+
 def test_this_machine_too(tmp_path: Path) -> None:
     out = tmp_path / "this.txt"
     out.write_text(capture(Root()))

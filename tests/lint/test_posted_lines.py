@@ -230,6 +230,66 @@ def test_the_cause_is_found(posted: Posted, tmp_path: Path) -> None:
     assert any(posted.says in why for why in told), told
 
 
+#: A line, a release, its words' verdicts, and what becomes of the line ("" for nothing).
+JUDGED = [
+    (
+        "rcutree.nohz_full_patience_delay=1000 isolcpus=managed_irq,domain,6-7",
+        "7.0.1-x",
+        "ignored effective",
+        "rcutree.nohz_full_patience_delay=1000 isolcpus=managed_irq,domain,6-7 nohz_full=6-7 "
+        "irqaffinity=0-5",
+    ),
+    ("nohz_full=1-7 rcu_nocbs=1-7", "6.16.1-x", "harmful effective", ""),
+    (
+        "isolcpus=domain,2-3,6-7",
+        "4.14.1-x",
+        "ignored",
+        "isolcpus=2-3,6-7 nohz_full=2-3,6-7 irqaffinity=0-1,4-5",
+    ),
+    (
+        "isolcpus=nohz,domain,managed_irq,2,3 nohz_full=2,3 rcu_nocbs=2,3 irqaffinity=0-1,4-7",
+        "6.8.1-x",
+        "effective effective effective effective",
+        "",
+    ),
+    (
+        "isolcpus=managed_irq,2-3 rcu_nocb_poll irqaffinity=0-1,4-7",
+        "6.8.1-x",
+        "effective ignored effective",
+        "isolcpus=managed_irq,domain,2-3 rcu_nocb_poll irqaffinity=0-1,4-7 nohz_full=2-3",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "release", "verdicts", "mended"), JUDGED)
+def test_a_line_is_judged_and_mended(
+    line: str, release: str, verdicts: str, mended: str, tmp_path: Path
+) -> None:
+    """On four cores of two threads, CPU 0 and 1 being the first."""
+    host = write_tree(tmp_path, machine(8, 2, release, BUILT))
+    document = lowlat("lint", "--root", host, line, "--json").json()
+    assert " ".join(word["verdict"] for word in document["words"]) == verdicts
+    assert (document["mended"] or "") == mended
+    for word in document["words"]:
+        assert not (word["word"] in mended.split() and word["fix"] == "leave it out")
+    said = lowlat("lint", "--root", host, "--all", line).out.partition("left to you: ")[2]
+    assert not mended or said == ""
+
+
+def test_a_core_is_completed_where_the_system_keeps_one_core(tmp_path: Path) -> None:
+    """Twenty cores whose second threads are CPU 20 to 39: the posted list has each first one."""
+    files = machine(40, 1, "5.10.1-x", BUILT)
+    for cpu in range(40):
+        siblings = f"{cpu % 20},{cpu % 20 + 20}\n"
+        files[f"{CPU}/cpu{cpu}/topology/core_cpus_list"] = siblings
+    line = "isolcpus=managed_irq,domain,1-19 nohz_full=1-19"
+    document = lowlat("lint", "--root", write_tree(tmp_path, files), line, "--json").json()
+    whole = "1-19,21-39"
+    assert document["mended"] == (
+        f"isolcpus=managed_irq,domain,{whole} nohz_full={whole} irqaffinity=0,20"
+    )
+
+
 def test_a_word_that_keeps_cpus_off_is_not_spare_because_another_does() -> None:
     capture = MACHINES / "field/meteor-155h.txt.gz"
     line = "isolcpus=domain,managed_irq,1-9 nohz_full=1-9 nosmt=force maxcpus=4"

@@ -718,6 +718,56 @@ def test_an_old_kernel_gets_what_it_knows(profile: str, release: str, tmp_path: 
     assert [word for word in again["words"] if word["verdict"] == "ignored"] == []
 
 
+@pytest.mark.parametrize(
+    ("release", "sysctl"),
+    [("5.4.0-216-generic", False), ("4.18.0-553.el8_10", True), ("5.10.1-x", True)],
+)
+def test_a_setting_waits_for_the_kernel_that_has_it(
+    release: str, sysctl: bool, tmp_path: Path
+) -> None:
+    config = f"{CONFIG}CONFIG_COMPACTION=y\n"
+    made = plan(write_tree(tmp_path, machine(4, release=release, config=config)))
+    assert ("vm.compaction_proactiveness" in {row["name"] for row in made["runtime"]}) is sysctl
+
+
+def test_a_guest_gets_the_words_that_its_kernel_has(tmp_path: Path) -> None:
+    built = f"{CONFIG}CONFIG_PARAVIRT_SPINLOCKS=y\nCONFIG_HALTPOLL_CPUIDLE="
+    for release, driver, words in (
+        ("5.4.0-216-generic", "y", set()),
+        ("5.8.1-x", "y", {"cpuidle_haltpoll.force=1"}),
+        ("5.10.1-x", "y", {"cpuidle_haltpoll.force=1", "nopvspin"}),
+        ("6.12.1-x", "m", {"cpuidle_haltpoll.force=1", "nopvspin"}),
+    ):
+        files = machine(4, release=release, config=f"{built}{driver}\n", flags="tsc lm hypervisor")
+        files["sys/hypervisor/type"] = "kvm\n"
+        made = plan(write_tree(tmp_path / release, files), "--profile", "lowlat-kvm-guest")
+        assert words == {"cpuidle_haltpoll.force=1", "nopvspin"} & set(
+            made["cmdline"]["text"].split()
+        )
+        told = str(made["cmdline"])
+        assert ("nothing loads this driver" in told) is (driver == "m")
+
+
+@pytest.mark.parametrize("profile", ["lowlat", "lowlat-rt"])
+def test_a_slow_clock_source_is_told(profile: str, tmp_path: Path) -> None:
+    files = machine(4, config=CONFIG)
+    files["sys/devices/system/clocksource/clocksource0/current_clocksource"] = "hpet\n"
+    warnings = " ".join(plan(write_tree(tmp_path, files), "--profile", profile)["warnings"])
+    assert "the clock source is hpet, which is slow to read" in warnings
+    assert ("the tick never stops" in warnings) is (profile == "lowlat")
+
+
+def test_an_arm_guest_is_known_by_its_firmware(tmp_path: Path) -> None:
+    """A cloud that names itself in DMI, and no hypervisor."""
+    root = write_tree(tmp_path, {"sys/class/dmi/id/sys_vendor": "Hetzner\n"})
+    write_tree(root, machine(4, cpuinfo="processor\t: 0\nCPU implementer\t: 0x41\n"))
+    for bits, found in ((0x0C, None), (0x1C, "unknown")):
+        table = root / "sys/firmware/dmi/entries/0-0/raw"
+        table.parent.mkdir(parents=True, exist_ok=True)
+        table.write_bytes(bytes(0x13) + bytes([bits]))
+        assert lowlat("probe", "--root", root, "--json").json()["hypervisor"] == found
+
+
 def test_a_kernel_that_cannot_isolate_is_named(tmp_path: Path) -> None:
     config = CONFIG.replace("CPU_ISOLATION=y", "CPU_ISOLATION=n").replace("FULL=y", "FULL=n")
     made = plan(write_tree(tmp_path, machine(4, config=config)))

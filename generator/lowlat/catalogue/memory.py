@@ -14,12 +14,13 @@ from lowlat.catalogue.entry import (
     Value,
     ValueFormat,
 )
-from lowlat.catalogue.needs import ISOLATION, NODES, NOT_REALTIME, config, done_by
+from lowlat.catalogue.needs import ISOLATION, NODES, NOT_REALTIME, config, done_by, feature
 from lowlat.kernel import facts
 
 _HUGE = "/sys/kernel/mm/transparent_hugepage"
 _NODE = "/sys/devices/system/node/node{node}"
 #: The resctrl group of the housekeeping CPUs; it applies to their tasks without another group.
+_PROACTIVENESS = "/proc/sys/vm/compaction_proactiveness"
 _LIMITED = "/sys/fs/resctrl/lowlat"
 _HUGE_NEEDS = (config("TRANSPARENT_HUGEPAGE"), NOT_REALTIME)
 
@@ -56,8 +57,8 @@ ENTRIES = (
         why="stops background compaction, which moves pages and interrupts every CPU that maps "
         "them",
         source="admin-guide/sysctl/vm.rst compaction_proactiveness",
-        rows=(Value("/proc/sys/vm/compaction_proactiveness", "0"),),
-        needs=(config("COMPACTION"),),
+        rows=(Value(_PROACTIVENESS, "0"),),
+        needs=(config("COMPACTION"), feature(_PROACTIVENESS, "vm.compaction_proactiveness")),
         cost="huge pages are harder to get after a long uptime: reserve them at boot",
         accepts=r"[0-9]{1,2}|100",
     ),

@@ -36,19 +36,30 @@ def config(*names: str) -> Need:
     )
 
 
+def known_by(name: str) -> Need:
+    """The kernel has the fact of this name."""
+    fact = facts.FACTS[name]
+    shown, gone = fact.bound, not fact.since
+    return Need(
+        lambda target: target.has(name),
+        f"kernels {f'from {shown} on' if gone else f'before {shown}'} do not have it",
+        "assumed: kernel version not known",
+        wants=f"Linux {'before ' if gone else ''}{shown}",
+        of_kernel=True,
+    )
+
+
 def feature(path: str, name: str) -> Need:
     """The kernel has this file, or by the fact of that name should. The file is asked first,
     because distributions backport features."""
-    fact = facts.FACTS[name]
-
-    def test(target: Target) -> Optional[bool]:
-        return path in target.kernel.features or target.has(name)
-
-    shown, gone = fact.bound, not fact.since
-    missing = f"kernels {f'from {shown} on' if gone else f'before {shown}'} do not have it"
-    wants = f"Linux before {shown}" if gone else f"Linux {shown}, or an older kernel with {path}"
-    assumed = "assumed: kernel version not known"
-    return Need(test, missing, assumed, wants, (path,), of_kernel=True)
+    fact = known_by(name)
+    older = f", or an older kernel with {path}" if facts.FACTS[name].since else ""
+    return replace(
+        fact,
+        test=lambda target: path in target.kernel.features or target.has(name),
+        wants=f"{fact.wants}{older}",
+        features=(path,),
+    )
 
 
 def without_fault(name: str, instead: str) -> Need:

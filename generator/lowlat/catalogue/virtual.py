@@ -7,12 +7,13 @@ from lowlat.catalogue.entry import (
     PARAMETERS,
     Evidence,
     EvidenceKind,
+    Need,
     Risk,
     Target,
     Tunable,
     ValueFormat,
 )
-from lowlat.catalogue.needs import AMD, INTEL, KVM_GUEST, PHYSICAL, X86, config, feature
+from lowlat.catalogue.needs import AMD, INTEL, KVM_GUEST, PHYSICAL, X86, config, feature, known_by
 
 _SYNC = "/sys/module/kvm/parameters/kvmclock_periodic_sync"
 _GAP = "/sys/module/kvm_intel/parameters/ple_gap"
@@ -27,7 +28,22 @@ def _polls_already(target: Target) -> Optional[str]:
     return None
 
 
-_HALTPOLL = feature("/sys/module/cpuidle_haltpoll/parameters/force", "cpuidle_haltpoll.force")
+def _loaded(target: Target) -> Optional[bool]:
+    config = target.kernel.config
+    is_module = config is not None and config.options.get("HALTPOLL_CPUIDLE") == "m"
+    return None if is_module and _FORCE not in target.kernel.features else True
+
+
+_FORCE = "/sys/module/cpuidle_haltpoll/parameters/force"
+_HALTPOLL = feature(_FORCE, "cpuidle_haltpoll.force")
+
+#: The module has no alias by which udev would load it (Arch Linux builds it so).
+_LOADED = Need(
+    _loaded,
+    "nothing loads this driver",
+    "nothing loads this driver, a module here: name cpuidle_haltpoll in /etc/modules-load.d",
+    wants="a driver that is built in, or loaded",
+)
 
 ENTRIES = (
     Tunable(
@@ -37,7 +53,7 @@ ENTRIES = (
         source=f"{PARAMETERS} nopvspin; arch/x86/kernel/kvm.c",
         evidence="kernel message 'PV spinlocks disabled', but not with 'no host support'",
         value="",
-        needs=(X86, KVM_GUEST, config("PARAVIRT_SPINLOCKS")),
+        needs=(X86, KVM_GUEST, config("PARAVIRT_SPINLOCKS"), known_by("nopvspin")),
         cost="if the host overcommits its physical CPUs nevertheless, a lock holder that is not "
         "running blocks every waiter",
         risk=Risk.THROUGHPUT,
@@ -52,7 +68,7 @@ ENTRIES = (
         "wake-ups cost no exit",
         source="virt/guest-halt-polling.rst; drivers/cpuidle/cpuidle-haltpoll.c",
         value="1",
-        needs=(X86, KVM_GUEST, config("HALTPOLL_CPUIDLE"), _HALTPOLL),
+        needs=(X86, KVM_GUEST, config("HALTPOLL_CPUIDLE"), _HALTPOLL, _LOADED),
         unneeded=_polls_already,
         cost="CPU time of the host",
         risk=Risk.POWER,

@@ -114,12 +114,15 @@ def _hands_over(line: BootLine) -> bool:
 
 
 def ticks_nowhere(line: BootLine) -> bool:
-    """Whether the line asks for no tick on any CPU, which is no choice of CPUs to isolate."""
+    """Whether the line asks for no tick on any CPU, or on any but the boot CPU and not its
+    siblings, which is no choice of CPUs to isolate: the kernel clears the boot CPU anyway."""
     try:
         cpus = CpuSet.parse_list(line.values.get("nohz_full", ""), last=max(line.effect.online))
     except CpuSetError:
         return False
-    return line.effect.online <= cpus and not line.effect.unbalanced
+    boot = CpuSet.of([line.machine.cpus.boot])
+    beside = any(core.cpus & boot and core.cpus & cpus for core in line.machine.cores)
+    return line.effect.online - boot <= cpus and beside and not line.effect.unbalanced
 
 
 #: The conditions of rules, by their names in words.ini.
@@ -236,7 +239,7 @@ def missing(line: BootLine) -> Iterator[tuple[str, str]]:
             f"isolcpus=managed_irq,domain,{target.listed(domains)}",
             "without the flag managed_irq, queues of disks and network cards interrupt these CPUs",
         )
-    if both - tickless - effect.offloaded and line.built("RCU_NOCB_CPU") is not False:
+    if both - effect.offloaded and line.built("RCU_NOCB_CPU") is not False:
         yield (
             f"rcu_nocbs={target.listed(both)}",
             "RCU callbacks run in softirqs on these CPUs",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Optional
 
-from lowlat.base.terminal import columns, filled
+from lowlat.base.terminal import columns, filled, item
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import EvidenceKind, Risk, Tunable, ValueFormat
 from lowlat.catalogue.names import ELSEWHERE, NEVER
@@ -18,6 +18,9 @@ from lowlat.kernel.facts import FACTS
 from lowlat.model.endpoint import NOISE
 from lowlat.plan import profile
 from lowlat.plan.profile import Profile
+
+#: The least width for a text beside its name.
+_LEAST = 20
 
 
 def explain(entry: Tunable, release: Optional[str] = None) -> str:
@@ -179,6 +182,8 @@ def _table(title: str, rows: Mapping[str, str]) -> str:
         f"  {name.ljust(width)}  {textwrap.shorten(text, room, placeholder=' …')}"
         for name, text in rows.items()
     )
+    if room < _LEAST:
+        lines = (line for name, text in rows.items() for line in item(name, text))
     return "\n".join([f"{title}:", *lines])
 
 

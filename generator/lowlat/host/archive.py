@@ -14,6 +14,7 @@ evidence lists those that were looked for in an answer.
 """
 
 import io
+import os
 import posixpath
 import re
 import stat
@@ -245,12 +246,13 @@ def _word(text: str) -> str:
 def is_capture(path: Path) -> bool:
     """Whether a captured machine lies there, by the looks of it: a folder with /proc or /sys, or a
     file that begins as an archive does, plain or compressed."""
-    if path.is_dir():
-        return (path / "proc").is_dir() or (path / "sys").is_dir()
-    if not path.is_file():
-        return False
-    with files.reporting_errors(str(path)), path.open("rb") as file:
-        head = file.read(_HEAD)
+    with files.reporting_errors(str(path)):
+        if path.is_dir():
+            return (path / "proc").is_dir() or (path / "sys").is_dir()
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
     return head.startswith((SCHEMA.encode(), b"\x1f\x8b")) or tar_file.is_tar(head)
 
 
@@ -271,6 +273,8 @@ def load(path: str) -> Archive:
 
 def parse(data: bytes) -> Contents:
     """Read an archive. Raises ValueError, with the line, if it is not one."""
+    if data.partition(b"\n")[0].endswith(b"\r"):  # a mail program's, or an editor's, line ends
+        data = data.replace(b"\r\n", b"\n")
     if data.partition(b"\n")[0].split(b" ")[0] != SCHEMA.encode():
         raise ValueError(f"it does not start with {SCHEMA}")
     if not data.endswith(b"\n"):
@@ -363,11 +367,13 @@ def open_root(path: str, *, trusted: bool = False) -> Root:
     none of these."""
     hint = "give the folder or the archive of a captured machine"
     try:
-        mode = Path(path).stat().st_mode
+        # Path("") is the current folder.
+        mode = os.stat(path).st_mode  # noqa: PTH116
     except (OSError, ValueError) as error:
         raise Refused(f"--root {path}: no such folder or archive", hint=hint) from error
     if stat.S_ISDIR(mode):
-        _refuse_must_gather(Path(path))
+        with files.reporting_errors(f"--root {path}"):
+            _refuse_must_gather(Path(path))
         return Root(path, trusted=trusted)
     if not stat.S_ISREG(mode):
         raise Refused(f"--root {path}: neither a folder nor an archive", hint=hint)

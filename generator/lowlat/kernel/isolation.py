@@ -14,6 +14,9 @@ from lowlat.model.cpuset import MAX_CPU, CpuSet
 #: detection away (include/linux/sched/isolation.h, enum hk_type).
 _DOMAIN, _MANAGED, _TICK, _NOISE = "domain", "managed_irq", "nohz", "noise"
 
+#: How long RCU waits before it asks a CPU without a tick (kernel/rcu/tree.c, rcu_pending()).
+_PATIENCE = "rcutree.nohz_full_patience_delay"
+
 #: An option that only POWER has: the boot CPU need not keep time.
 _NONZERO = "PM_SLEEP_SMP_NONZERO_CPU"
 
@@ -90,6 +93,9 @@ def _flags(word: Word, boot: Booting) -> Optional[tuple[set[str], str]]:
     the kernel drop it."""
     kinds: set[str] = set()
     text = word.value
+    if text[:1].isalpha() and not boot.has("CONFIG_CPU_ISOLATION"):
+        boot.drop(word, "kernels before 4.15 know no flags: they drop the parameter")
+        return None
     while text[:1].isascii() and text[:1].isalpha():
         flag, comma, text = text.partition(",")
         if flag == _MANAGED and comma and not boot.has("managed_irq in isolcpus"):
@@ -122,7 +128,7 @@ def _keeping_one(read: ReadList, word: Word, masks: _Masks, boot: Booting) -> Cp
 
 def _refused(kinds: set[str], isolated: CpuSet, masks: _Masks, boot: Booting) -> Optional[str]:
     """Why the kernel ignores a second call."""
-    if not masks.kinds:
+    if not masks.kinds or not boot.has("CONFIG_CPU_ISOLATION"):
         return None
     apart = boot.has("unequal isolcpus and nohz_full")
     others = kinds & masks.kinds.keys() if apart else masks.kinds.keys()
@@ -170,6 +176,11 @@ def offloaded(tickless: CpuSet, boot: Booting) -> CpuSet:
     bare = [word for word in words if word.flag and not boot.has("rcu_nocbs without a list")]
     for word in bare:
         boot.drop(word, "this kernel wants a list of CPUs")
+    for word in boot.given(_PATIENCE):
+        if not tickless:
+            boot.drop(word, "RCU waits for CPUs without a tick only, and this line has none")
+    if not boot.has("nohz_full implies rcu_nocbs"):
+        tickless = CpuSet()
     last = boot.last("rcu_nocbs")
     listed = _callbacks(last, boot) if last else CpuSet()
     if not last and not tickless and built and boot.built("RCU_NOCB_CPU_DEFAULT_ALL"):

@@ -14,6 +14,7 @@ from lowlat.kernel.cpus import LIMITING
 from lowlat.lint.booted import LintedLine
 from lowlat.lint.judge import JudgedWord, Shown, judge
 from lowlat.lint.mend import mended
+from lowlat.lint.opinion import KEEP, TWICE
 from lowlat.model.plan import Plan
 from lowlat.plan import planner
 from lowlat.plan.planner import Options
@@ -115,11 +116,19 @@ class Lint:
         }
 
 
+def _kept(word: JudgedWord, words: Sequence[str]) -> JudgedWord:
+    """The word without the advice to leave it out, if it is of use on the mended line."""
+    if word.put == "" and word.word in words and word.why != TWICE:
+        return replace(word, fix=KEEP, put=None)
+    return word
+
+
 def lint(line: LintedLine, shown: Shown, wanted: Profile) -> Lint:
     """Judge a line's words, and compare it with the line of a profile. ``shown`` is the running
     kernel's evidence, if the line is running."""
     judged = judge(line, shown)
     better = mended(line, judged)
     new = better.line.given if better.line else None
+    judged = tuple(_kept(word, new.split()) for word in judged) if new else judged
     ours = against(better.line or line, judged, wanted)
     return Lint(judged, better.missing, new, better.why, ours)

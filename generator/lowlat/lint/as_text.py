@@ -11,6 +11,7 @@ from lowlat.catalogue.words import WordVerdict
 from lowlat.lint import Against, Lint
 from lowlat.lint.booted import LintedLine
 from lowlat.lint.judge import JudgedWord
+from lowlat.lint.opinion import KEEP
 
 #: The findings that get a row each.
 _ROWS = 4
@@ -132,7 +133,9 @@ def _told(word: JudgedWord) -> tuple[str, str]:
 
 def _mended(result: Lint, line: LintedLine) -> Iterator[str]:
     yield from _difference(result, line)
-    left = [word.word for word in result.words if word.verdict.bad and word.put is None]
+    kept = Counter((result.mended or line.given).split())
+    bad = (word for word in result.words if word.verdict.bad and word.put is None)
+    left = [word.word for word in bad if kept[word.word] and word.fix != KEEP]
     if left:
         yield from filled(f"left to you: {' '.join(left)}", "  ", "    ")
     if result.mended is not None:

@@ -65,7 +65,9 @@ def listed(word: Word, line: LintedLine) -> Optional[str]:
         cpus = CpuSet.parse_list(text, last=max(effect.online))
     except CpuSetError:
         return None
-    if line.boot_line.built("NO_HZ_FULL") is False:
+    if line.boot_line.target.has("CONFIG_CPU_ISOLATION") is False:
+        flags = ""
+    elif line.boot_line.built("NO_HZ_FULL") is False:
         flags = flags.replace("nohz,", "")
     elif word.name == "nohz_full":
         cpus = effect.unbalanced or cpus  # a second list that the kernel may want to be the same

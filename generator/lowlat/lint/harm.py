@@ -101,7 +101,7 @@ def _beside(cpus: CpuSet, machine: Machine) -> CpuSet:
 def whole_cores(cpus: CpuSet, line: LintedLine) -> CpuSet:
     """The CPUs extended to whole cores, without the boot CPU's core. Where the system would keep
     less than a plan leaves it, only the cores whose first threads are listed, or those that are
-    listed whole."""
+    listed whole; all of them where none of these is left."""
     machine = line.machine
     cores = [core.cpus for core in machine.cores if machine.cpus.boot not in core.cpus]
     touched = [core for core in cores if core & cpus]
@@ -111,7 +111,7 @@ def whole_cores(cpus: CpuSet, line: LintedLine) -> CpuSet:
         least = len(split(machine, CpuRequest())[0].housekeeping)
     except Refused:
         least = 0
-    for chosen in (touched, begun, whole):
+    for chosen in (touched, begun, whole or touched):
         wide = CpuSet.of(cpu for core in chosen for cpu in core)
         if len(machine.cpus.online - wide) >= least:
             break

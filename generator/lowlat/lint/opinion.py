@@ -9,6 +9,7 @@ from lowlat.catalogue.words import WordVerdict
 
 DELETE = "leave it out"
 TWICE = "the line has it twice"
+KEEP = "keep it: it has an effect with the other advice"
 
 _ONE_WORD = re.compile(r"[\w.-]+(?:=\S*)?")
 

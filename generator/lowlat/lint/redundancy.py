@@ -26,16 +26,27 @@ def repeated(word: Word, line: LintedLine) -> bool:
 
 
 def also_by(word: Word, line: LintedLine) -> Iterator[Word]:
-    """The words that bring what a spare word brings: without one of them, it is not spare."""
+    """The words that bring what a spare word brings: without one of them it is not spare, or where
+    each of several brings it, without these."""
+
+    def counts_without(others: frozenset[int]) -> bool:
+        return line.without(others) != line.without(others | {word.at})
+
     if not acts_with_others(word):
         return
-    for other in line.effect.words:
-        if "hugepages" in word.name and _size(other) != _size(word):
-            continue  # another size stands for itself
-        if other.at != word.at and line.taken(other) and acts_with_others(other):
-            alone = frozenset([other.at])
-            if line.without(alone) != line.without(alone | {word.at}):
-                yield other
+    among = frozenset(other.at for other in line.effect.words if _may_bring(other, word, line))
+    found = frozenset(at for at in among if counts_without(frozenset([at])))
+    if not found and counts_without(among):
+        found = among
+        for at in sorted(among):
+            found = found - {at} if counts_without(found - {at}) else found
+    yield from (line.effect.words[at] for at in sorted(found))
+
+
+def _may_bring(other: Word, word: Word, line: LintedLine) -> bool:
+    if "hugepages" in word.name and _size(other) != _size(word):
+        return False  # another size stands for itself
+    return other.at != word.at and line.taken(other) and acts_with_others(other)
 
 
 def _size(word: Word) -> str:

@@ -106,6 +106,8 @@ def measure(
     if options.events is not None and os.path.realpath(options.events) == os.path.realpath(path):
         raise Refused(f"--events {options.events}: the same file as --out", hint="name another")
     files.check("--out", str(path))
+    if options.events is not None:
+        files.check("--events", options.events)
     progress = Progress(f"measuring {options.label}", expected)
     ended = 0
     on_gap = _on_gap(options, harness) if options.on_gap else None

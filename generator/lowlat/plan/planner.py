@@ -298,11 +298,13 @@ def _warnings(
             "kernel (6.9 to 6.18): for work that spins '--enable nohz_full' keeps them away; work "
             "that sleeps between its cycles, such as a control loop, is better without nohz_full"
         )
-    if "nohz_full" in names and machine.is_x86 and machine.clock.current in ("hpet", "acpi_pm"):
-        yield (
-            f"the clock source is {machine.clock.current}, which is slow to read; if the TSC became"
-            " unstable after the kernel's start, which verify tells, the tick never stops"
+    if target.isolated and machine.is_x86 and machine.clock.current in ("hpet", "acpi_pm"):
+        tick = (
+            "; if the TSC became unstable after the kernel's start, which verify tells, the tick "
+            "never stops"
         )
+        slow = f"the clock source is {machine.clock.current}, which is slow to read"
+        yield slow + (tick if "nohz_full" in names else "")
     for manager in noise.INTERFERING:
         if manager in machine.managers:
             yield f"{manager} is running and changes settings of its own: it may interfere"

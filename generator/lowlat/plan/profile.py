@@ -178,7 +178,9 @@ def _check_list(name: str, option: str, text: str) -> None:
 
 def _users(name: str, root: Root) -> Optional[str]:
     if not is_name(name):
-        raise Refused(f"'{name[:64]}' is not a profile name", hint="letters, digits and - only")
+        raise Refused(
+            f"'{name[:64]}' is not a profile name", hint="small letters, digits and - only"
+        )
     path = f"{USER_PROFILES}/{name}/lowlat.conf"
     root.check_owned(path)
     text = root.read(path)

@@ -12,6 +12,10 @@ _DMI_SIGNS = resources.texts("probe/signs.ini")["dmi"]
 
 _TREE = "/proc/device-tree"
 
+#: The machine's own BIOS information: "virtual machine" is bit 4 of the second byte of its extended
+#: characteristics (SMBIOS 3, 7.1.2.2). Not every guest has it set, but no hardware has.
+_BIOS, _EXTENDED, _IS_GUEST = "/sys/firmware/dmi/entries/0-0/raw", 0x13, 0x10
+
 
 def read_hypervisor(root: Root, cpuinfo: str) -> Optional[str]:
     """The hypervisor of this guest; None on hardware, or if there is no sign of one. A Xen control
@@ -22,7 +26,8 @@ def read_hypervisor(root: Root, cpuinfo: str) -> Optional[str]:
     # name.
     if told or (flags and not re.search(r"\bhypervisor\b", flags[0])):
         return told
-    return _dmi(root) or _device_tree(root) or _s390(root) or (_x86(root) if flags else None)
+    other = _x86(root) if flags else _smbios(root)
+    return _dmi(root) or _device_tree(root) or _s390(root) or other
 
 
 def _sys_hypervisor(root: Root) -> Optional[str]:
@@ -33,12 +38,19 @@ def _sys_hypervisor(root: Root) -> Optional[str]:
 
 
 def _dmi(root: Root) -> Optional[str]:
-    names = ("product_name", "sys_vendor", "bios_vendor", "product_version")
+    names = ("product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version")
     texts = [(root.read(f"/sys/class/dmi/id/{name}") or "").lower() for name in names]
     if "metal" in texts[0]:
         return None
     kinds = (kind for text in texts for kind, signs in _DMI_SIGNS.items() if re.search(signs, text))
     return next(kinds, None)
+
+
+def _smbios(root: Root) -> Optional[str]:
+    """ARM has no flag for guests, and clouds have names of their own (Hetzner)."""
+    table = root.read_bytes(_BIOS) or b""
+    is_guest = len(table) > _EXTENDED and table[_EXTENDED] & _IS_GUEST
+    return "unknown" if is_guest else None
 
 
 def _device_tree(root: Root) -> Optional[str]:

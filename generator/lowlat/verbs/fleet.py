@@ -2,6 +2,7 @@
 """``fleet``: classes of machines with a plan for each; a campaign over hosts, and one report on
 their runs."""
 
+import os
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -138,7 +139,7 @@ def _captures(given: Sequence[str]) -> tuple[list[str], list[str]]:
         if not captures:
             raise Refused(f"{text}: no such capture", hint="give folders, archives or patterns")
         for capture in captures:
-            by_place.setdefault(str(capture.resolve()), str(capture))
+            by_place.setdefault(os.path.realpath(capture), str(capture))
     return list(by_place.values()), others
 
 
@@ -147,9 +148,17 @@ def _within(path: Path, others: list[str]) -> Iterable[Path]:
     if not path.is_dir() or archive.is_capture(path):
         return [path]
     found = sorted(path.iterdir())
-    captures = [each for each in found if archive.is_capture(each)]
+    captures = [each for each in found if _may_be_capture(each)]
     others += (str(each) for each in found if each not in captures)
     return captures
+
+
+def _may_be_capture(path: Path) -> bool:
+    """Whether it is one, or cannot be read: then its plan is refused, with the reason."""
+    try:
+        return archive.is_capture(path)
+    except Refused:
+        return True
 
 
 def _planned(

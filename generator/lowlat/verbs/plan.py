@@ -17,7 +17,7 @@ from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan, PlannedSetting, RoleReason
-from lowlat.plan import worth
+from lowlat.plan import store, worth
 from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.now import NowPlan
 from lowlat.runtime.kthreads import display_name
@@ -74,7 +74,7 @@ def main(args: PlanArguments) -> int:
     else:
         drawing = options.drawing(machine, plan.isolated, "  ")
         lines = describe(plan, drawing, _left(args, machine, plan), reasons=args.all)
-    told = chain(_opening(title, chosen), lines, _next(args.plan, root))
+    told = chain(_opening(title, chosen), lines, _next(args.plan, root, plan))
     options.show(args.json, plan.to_json, told)
     return 0
 
@@ -127,9 +127,19 @@ def _opening(title: str, chosen: ChosenPlan) -> Iterator[str]:
     yield from filled(chosen.other)
 
 
-def _next(choice: PlanChoice, root: Root) -> Iterator[str]:
+def _next(choice: PlanChoice, root: Root, plan: Plan) -> Iterator[str]:
+    if _is_applied(plan, root):
+        yield "This plan is applied: 'lowlat-gen status' tells the next step."
+        return
     yield _NEXT_THERE if isinstance(root, Archive) else _NEXT
     yield f"  {options.command('apply', choice)}"
+
+
+def _is_applied(plan: Plan, root: Root) -> bool:
+    with suppress(Refused):  # of a damaged file, which status tells
+        kept = store.read_kept(store.plan_path(plan.kernel or ""), root)
+        return kept is not None and kept.id == plan.id
+    return False
 
 
 def _warnings(plan: Plan) -> Iterator[str]:

@@ -71,7 +71,7 @@ def main(args: RenderArguments) -> int:
 
 
 def _plan(args: RenderArguments, root: Root) -> Plan:
-    if args.plan:
+    if args.plan is not None:
         options.refuse_plan_options(args.fresh, f"--plan {args.plan}")
         return store.read(args.plan, root)
     chosen = chosen_plan.make_plan(args.fresh, root, kubelet=args.format in KUBERNETES)

@@ -97,7 +97,7 @@ def check(args: ReportArguments) -> None:
     if args.article and (args.json or args.csv or args.svg or args.limit or args.require):
         why = "--article prints its table alone, or a page with --html"
         raise Refused(why, hint="leave the other forms, limits and gates out")
-    if args.plan and not (args.html or args.open):
+    if args.plan is not None and not (args.html or args.open):
         raise Refused("--plan: only a page shows a plan's reasons", hint="add --html FILE")
     arms = [file for _, *files in args.arm for file in files]
     read = (*args.before, *args.against, *arms, args.verify, args.plan)
@@ -129,7 +129,11 @@ def write(args: ReportArguments, comparison: Comparison) -> tuple[str, ...]:
     if args.html or args.open:
         from lowlat.view.html import render
 
-        plan = store.read(args.plan, Root()) if args.plan else _stored(comparison.arms[1:2])
+        plan = (
+            store.read(args.plan, Root())
+            if args.plan is not None
+            else _stored(comparison.arms[1:2])
+        )
         told.append(_page(args, render(Group("", comparison, plan))))
     return tuple(told)
 

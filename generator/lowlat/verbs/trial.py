@@ -27,7 +27,8 @@ def main(args: TrialArguments) -> int:
         would = f"would load {name} for kexec"
         said = [would if args.kexec else f"the next boot would be {name}, once", *unchecked]
     else:
-        default = boot.default.id if boot.default and boot.default.is_others else "stock"
+        kept = boot.default and (boot.default.is_others or boot.default.ours)
+        default = boot.default.id if boot.default and kept else "stock"
         tried = promote.try_once(root, loader, entry, args.kexec)
         said = list(_said(args.kexec, root, tried, default))
     before, after = line_of(boot.next or boot.default), line_of(boot.by_id(name))
