@@ -203,3 +203,13 @@ def test_what_rollback_needs_of_the_journal_is_frozen(tmp_path: Path) -> None:
     assert roll_back(disk, journals.read(disk)) == []
     assert not ours.exists() and not (tmp_path / "etc/made").exists()
     assert theirs.read_text() == "by hand\n" and theirs.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("name", ["decision.json", "plan.json", "trials.json"])
+def test_one_rollback_is_enough_where_the_state_is_damaged(host: Host, name: str) -> None:
+    before = host.snapshot()
+    host.done("apply")
+    host.done("trial")
+    host.write(f"var/lib/lowlat/{name}", "{")
+    host.done("rollback")
+    assert host.snapshot() == before

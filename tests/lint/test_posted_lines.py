@@ -317,6 +317,12 @@ def test_a_guest_is_offered_what_its_hypervisor_has(kind: str, fix: str, tmp_pat
     assert document["words"][0]["fix"].startswith(fix)
 
 
+def test_a_word_goes_with_its_reason(tmp_path: Path) -> None:
+    host = write_tree(tmp_path, machine(4))
+    said = lowlat("lint", "--root", host, "nohz=on quiet").out
+    assert "  redundant     nohz=on: it is the default\n  - nohz=on\n" in said
+
+
 def test_a_bad_word_that_stays_is_named(tmp_path: Path) -> None:
     host = write_tree(tmp_path, machine(4))
     said = lowlat("lint", "--root", host, "--all", "pci=nomsi,noaer isolcpus=2-3").out

@@ -22,7 +22,7 @@ from lowlat.boot import journal as journals
 from lowlat.boot.disk import BESIDE, Disk, digest
 from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders.interface import Loader
-from lowlat.boot.transaction import LOCK, edited, lock, roll_back
+from lowlat.boot.transaction import LOCK, kept, lock, roll_back
 from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.plan import store
@@ -51,7 +51,7 @@ def reverse(root: Root, loader: Optional[Loader]) -> list[str]:
         # While the profile's files still exist: TuneD undoes its settings with them.
         failed = _restart_tuned(root) if tuned_profile.restore(disk) else ""
         tuned_profile.restore_line(disk)
-        kept = roll_back(disk, journal)
+        stay = roll_back(disk, journal)
         try:
             if loader is not None:
                 loader.remove()
@@ -60,11 +60,11 @@ def reverse(root: Root, loader: Optional[Loader]) -> list[str]:
                 f"the inputs are as they were, but the boot entries are still there: {error}",
                 hint="mend that, then run 'lowlat-gen rollback' again",
             ) from error
-        _forget(disk, set(kept))
+        _forget(disk, set(stay))
     if failed:
         why = f"the boot is as it was, but TuneD still has lowlat's profile: {failed}"
         raise Unmet(why, hint="restart tuned.service")
-    return kept
+    return stay
 
 
 def foresee(root: Root, loader: Optional[Loader]) -> Mapping[str, str]:
@@ -80,7 +80,7 @@ def foresee(root: Root, loader: Optional[Loader]) -> Mapping[str, str]:
         if digest(now) != digest(entry.before):
             ways[path] = "restore" if entry.before else "remove"
     ways.update(tuned_profile.foresee(disk))
-    for path in edited(disk, journals.read(disk)):
+    for path in kept(disk, journals.read(disk)):
         ways[path] = "keep"
     own = {f"{files.STATE}/{name}" for name in root.names(files.STATE) if name in _OWN}
     own |= {f"{store.PLANS}/{name}" for name in root.names(store.PLANS)}

@@ -165,6 +165,11 @@ def edited(disk: Disk, journal: Journal) -> list[str]:
     return [path for path, entry in known if _edited(path, entry, disk.get(path))]
 
 
+def kept(disk: Disk, journal: Journal) -> list[str]:
+    """The edited files that a rollback keeps: not lowlat's own state, which may be damaged."""
+    return [path for path in edited(disk, journal) if not path.startswith(f"{files.STATE}/")]
+
+
 def gone(disk: Disk, journal: Journal) -> list[str]:
     """The files that lowlat wrote last and that are not there any more."""
     nothing = digest(None)
@@ -184,14 +189,11 @@ def _is_plan(path: str) -> bool:
 def roll_back(disk: Disk, journal: Journal) -> list[str]:
     """Restore every file that the journal lists, byte for byte; files edited since are kept and
     returned. The journal itself stays, so that an interrupted rollback can be repeated."""
-    kept = []
+    stay = kept(disk, journal)
     for path, entry in reversed(list(journal.entries.items())):
-        now = disk.get(path)
-        if _edited(path, entry, now):
-            kept.append(path)
-        elif digest(now) != digest(entry.before):
+        if path not in stay and digest(disk.get(path)) != digest(entry.before):
             disk.set(path, entry.before)
         disk.unstage(path)
     for folder in reversed(journal.folders):
         disk.remove_folder(folder)
-    return kept
+    return stay

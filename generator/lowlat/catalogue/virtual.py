@@ -28,14 +28,15 @@ def _polls_already(target: Target) -> Optional[str]:
     return None
 
 
+_FORCE = "/sys/module/cpuidle_haltpoll/parameters/force"
+_HALTPOLL = feature(_FORCE, "cpuidle_haltpoll.force")
+
+
 def _loaded(target: Target) -> Optional[bool]:
     config = target.kernel.config
     is_module = config is not None and config.options.get("HALTPOLL_CPUIDLE") == "m"
     return None if is_module and _FORCE not in target.kernel.features else True
 
-
-_FORCE = "/sys/module/cpuidle_haltpoll/parameters/force"
-_HALTPOLL = feature(_FORCE, "cpuidle_haltpoll.force")
 
 #: The module has no alias by which udev would load it (Arch Linux builds it so).
 _LOADED = Need(

@@ -32,6 +32,8 @@ def short(result: Lint, line: LintedLine, undone: Undone) -> Iterator[str]:
     yield from map(bold, filled(f"{_head(line)} ({count})"))
     rows = [*_findings(result), *_lacks(result)]
     yield from rows
+    if not rows:
+        yield from _needless(result)
     yield from _costly(result)
     yield from _difference(result, line)
     if not rows and result.mended is None:
@@ -63,6 +65,14 @@ def _findings(result: Lint) -> Iterator[str]:
 
 def _lacks(result: Lint) -> Iterator[str]:
     return (_row("missing", f"{_cut(word)}: {why}") for word, why in result.missing)
+
+
+def _needless(result: Lint) -> Iterator[str]:
+    """The words that go because they change nothing: of a single one the reason."""
+    found = [word for word in result.words if word.verdict is WordVerdict.REDUNDANT]
+    why = f": {found[0].why}" if len(found) == 1 else ""
+    if found:
+        yield _row(WordVerdict.REDUNDANT.value, f"{_words(word.word for word in found)}{why}")
 
 
 def _costly(result: Lint) -> Iterator[str]:
