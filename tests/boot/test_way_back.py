@@ -211,5 +211,8 @@ def test_one_rollback_is_enough_where_the_state_is_damaged(host: Host, name: str
     host.done("apply")
     host.done("trial")
     host.write(f"var/lib/lowlat/{name}", "{")
+    doctor = host.lowlat("doctor", "status", "promote")
+    told = f"{name} is damaged" in " ".join(doctor.out.split())
+    assert told is (doctor.status == 1) is (name != "plan.json"), doctor
     host.done("rollback")
     assert host.snapshot() == before
