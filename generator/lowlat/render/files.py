@@ -120,7 +120,7 @@ def write(files: Iterable[RenderedFile], out: str) -> list[str]:
 
 def _check_target(target: Path, files: Iterable[RenderedFile], out: str) -> None:
     """Raises Refused, before any write, if only some of the files could be replaced."""
-    if not out or target.resolve() == Path("/"):
+    if not out or os.path.realpath(target) == "/":
         raise Refused(f"--out '{out}': is this machine's own tree", hint=_HINT)
     if not os.path.lexists(target):
         return

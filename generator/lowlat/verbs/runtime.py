@@ -62,9 +62,9 @@ def _describe(dry_run: bool, outcomes: Sequence[Inspected], advice: str) -> Iter
 
 
 def _plan(args: RuntimeArguments, root: Root) -> Plan:
-    if args.plan and args.profile:
+    if args.plan is not None and args.profile:
         raise Refused("--plan and --profile both choose what is set", hint="give one of the two")
-    used = store.in_use(root) if args.action == "verify" and not args.plan else None
+    used = store.in_use(root) if args.action == "verify" and args.plan is None else None
     if used is not None and args.profile in (None, used.profile):
         return used
     if args.profile:

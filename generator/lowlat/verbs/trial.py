@@ -38,7 +38,8 @@ def main(args: TrialArguments) -> int:
 
 def _said(by_kexec: bool, root: Root, trial: BootEntry, default: str) -> Iterator[str]:
     if by_kexec:
-        yield f"{trial.id} is loaded: 'systemctl kexec' boots it; any reset boots the stock entry"
+        entry = "the stock entry" if default == "stock" else default
+        yield f"{trial.id} is loaded: 'systemctl kexec' boots it; any reset boots {entry}"
     else:
         yield f"the next boot is {trial.id}; the one after it is {default} again"
     yield "a panic, or a boot that does not complete, reboots by itself"
