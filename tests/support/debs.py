@@ -113,10 +113,11 @@ _EMU = "^(grub-emu|libc6|libdevmapper1.02.1|libselinux1|libudev1|libpcre2-8-0|li
 #: GRUB 2.12, and GRUB 2.14 with its own command for entry files.
 GRUB_2_12 = Unpacked("grub-emu", _EMU, "usr/bin/grub-emu", "trixie")
 GRUB_2_14 = Unpacked("grub-emu", _EMU, "usr/lib/grub/x86_64-emu/blsuki.mod", "sid")
+BTRFS = Unpacked("btrfs-progs", "^btrfs-progs$", "**/sbin/mkfs.btrfs")
 PROMTOOL = Unpacked("prometheus", "^prometheus$", "usr/bin/promtool")
 
 _GATE = (TUNED, SYSTEMD_BOOT, CONSUMERS, SLURM)
-_PROOFS = (GRUB_2_12, GRUB_2_14, PROMTOOL)
+_PROOFS = (GRUB_2_12, GRUB_2_14, BTRFS, PROMTOOL)
 
 
 def main() -> int:

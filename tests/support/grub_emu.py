@@ -9,11 +9,16 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from support import debs
 from support.debs import Unpacked
 from support.waits import GUARD_S
 
 #: SDL draws GRUB's pictures; without a video command none of its functions is called.
 _STUB = "libSDL2-2.0.so.0"
+
+#: In bytes: the boot loader's area of btrfs, of which GRUB has 512 (util/grub-editenv.c).
+_RESERVED = 256 << 10
+
 _BOOTING = re.compile(r"Booting `(.*)'\s")
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -42,17 +47,26 @@ class GrubEmu:
         said = self._run(show + "".join(f"show {line}\n" for line in lines) + "halt\n")
         return [re.findall(r"\[(.*)\]\n", part) for part in said.split("END")[:-1]]
 
-    def boots(self, config: str, block: bytes, times: int) -> list[tuple[str, ...]]:
+    def boots(
+        self, config: str, block: bytes, times: int, reserved: bytes = b""
+    ) -> list[tuple[str, ...]]:
         """So many boots from a disk, in whose environment block GRUB itself stores: what boot()
-        returns for each. Entries halt instead of what loads a kernel."""
+        returns for each. Entries halt instead of what loads a kernel. With ``reserved``, the disk
+        has btrfs, and these bytes at the place that it keeps for GRUB."""
         files, disk = self._folder / "disk", self._folder / "disk.img"
         (files / "boot/grub").mkdir(parents=True, exist_ok=True)
         (files / "boot/grub/grub.cfg").write_text(_halting(config))
         (files / "boot/grub/grubenv").write_bytes(block)
         with disk.open("wb") as image:
-            image.truncate(8 << 20)
-        mke2fs = ["mke2fs", "-q", "-F", "-d", str(files), str(disk)]
-        subprocess.run(mke2fs, check=True, capture_output=True, timeout=GUARD_S)
+            image.truncate(128 << 20 if reserved else 8 << 20)
+        make = ["mke2fs", "-q", "-F", "-d", str(files), str(disk)]
+        if reserved:
+            tool = next(debs.BTRFS.tree().glob(debs.BTRFS.file))
+            make = [str(tool), "-q", "--rootdir", str(files), str(disk)]
+        subprocess.run(make, check=True, capture_output=True, timeout=GUARD_S)
+        with disk.open("r+b") as image:
+            image.seek(_RESERVED if reserved else 0)
+            image.write(reserved)
         (self._folder / "map").write_text(f"(hd0) {disk}\n")
         from_disk = ["-r", "hd0", "-d", "/boot/grub", "-m", str(self._folder / "map")]
         return [tuple(_BOOTING.findall(self._start(from_disk))) for _ in range(times)]

@@ -27,12 +27,19 @@ _READ_ONLY = {
     "fs": ("btrfs", "cpiofs", "newc", "odc", "romfs", "squash4", "tarfs", "zfs"),
     "abstraction": ("lvm", "diskfilter", "mdraid", "raid", "cryptodisk", "luks"),
 }
+_BY_KEXEC = "'lowlat-gen trial --kexec' tries the line without it"
 _NAMES = {"lvm": "LVM", "diskfilter": "RAID", "mdraid": "RAID", "raid": "RAID"}
 
 #: Variables with which other programs choose an entry for one boot, and their scripts: 00_header of
 #: Ubuntu (GRUB_FORCE_PARTUUID), 00_header of GRUB 1.99, 08_fallback_counting of Fedora. They would
 #: boot another entry in place of the trial, or the trial again.
 _OTHERS = ("initrdfail", "prev_entry", "prev_saved_entry", "boot_counter")
+
+#: Names a block that lies apart from the file, where btrfs reserves room and GRUB can write
+#: (GRUB 2.14, util/grub-editenv.c; SUSE since 2.02). grub-editenv keeps next_entry there, if it
+#: is given the file's own path.
+_APART = "env_block"
+_CLEARED_APART = re.compile(r"save_env\s+-f\s+\"?\$\{?env_block\}?\"?\s+next_entry")
 
 
 class Environment:
@@ -42,12 +49,18 @@ class Environment:
         self.path = path
 
     def read(self) -> Mapping[str, str]:
-        """The stored variables; none if there is no block."""
-        text = self._root.read(self.path)
-        if text is None:
-            return {}
-        rows = (row.partition("=") for row in text.splitlines() if not row.startswith("#"))
-        return {name: value for name, sign, value in rows if sign}
+        """The stored variables; none if there is no block. Those that lie apart from the file are
+        left out where grub-editenv cannot read them: without root, and below another root."""
+        held = self._held()
+        if _APART not in held or not self._root.trusted or os.geteuid() != 0:
+            return held
+        tool = programs.need(self._root, *_TOOLS)
+        done = programs.run(self._root, [tool, self.path, "list"])
+        return _variables(done.stdout) if done.status == 0 else held
+
+    def _held(self) -> Mapping[str, str]:
+        """The variables of the file alone."""
+        return _variables(self._root.read(self.path) or "")
 
     def set(self, name: str, value: Optional[str]) -> None:
         """Store a value, or remove it (None). Raises Refused if it does not fit."""
@@ -65,7 +78,7 @@ class Environment:
     def _edit(self, words: Sequence[str]) -> Finished:
         tool = programs.need(self._root, *_TOOLS)
         held = self._disk.get(self.path)
-        if held is None or held.link:
+        if held is None or held.link or _APART in self._held():
             return programs.run(self._root, [tool, self.path, *words])
         # grub-editenv truncates the file before it writes. A copy is edited, so that a power cut
         # leaves no empty block.
@@ -86,6 +99,11 @@ class Environment:
     def set_next(self, entry: Optional[BootEntry]) -> None:
         """Boot this entry next, once; None cancels that."""
         self.set("next_entry", None if entry is None else entry.name)
+        if entry is not None and self._held().keys() >= {_APART, "next_entry"}:
+            self.set("next_entry", None)
+            tool = programs.need(self._root, *_TOOLS)
+            why = f"{tool} knows no {_APART}: GRUB could not clear a one-shot entry in {self.path}"
+            raise Refused(why, hint=_BY_KEXEC)
 
     def check_one_shot(self, path: str, config: str) -> None:
         """Raises Refused if GRUB would not, or could not, clear ``next_entry`` after booting it:
@@ -98,7 +116,7 @@ class Environment:
             if value and re.search(rf"\$\{{?{name}\b", config):
                 why = f"{self.path}: another program's {name}={value[:60]} decides what boots next"
                 raise Refused(why, hint=self._disarming(name, value))
-        self._check_writable()
+        self._check_writable(config)
 
     def _disarming(self, name: str, value: str) -> str:
         unset = self.command("unset", name)
@@ -125,7 +143,7 @@ class Environment:
             why = f"{self.path} is no environment block: it {kind}"
             raise Refused(why, hint=f"{create}, then set again what it held")
 
-    def _check_writable(self) -> None:
+    def _check_writable(self, config: str) -> None:
         """Raises Refused if GRUB cannot write where the block lies."""
         if os.geteuid() != 0:
             raise programs.Unchecked("grub-probe runs for root only")
@@ -138,5 +156,16 @@ class Environment:
             found = (kind for word in done.stdout.split() for kind in bad if word.startswith(kind))
             kind = next(found, None)
             if kind is not None:
-                why = f"{where}, for it lies on {_NAMES.get(kind, kind)}"
-                raise Refused(why, hint="'lowlat-gen trial --kexec' tries the line without it")
+                self._check_apart(config, f"{where}, for it lies on {_NAMES.get(kind, kind)}", kind)
+
+    def _check_apart(self, config: str, why: str, kind: str) -> None:
+        """Raises Refused unless GRUB writes apart from the file, on this file system."""
+        if kind != "btrfs" or not _CLEARED_APART.search(config):
+            raise Refused(why, hint=_BY_KEXEC)
+        if _APART not in self._held():  # grub-editenv reserves the room when it first changes some
+            raise Refused(why, hint=self.command("unset", "next_entry"))
+
+
+def _variables(text: str) -> Mapping[str, str]:
+    rows = (row.partition("=") for row in text.splitlines() if not row.startswith("#"))
+    return {name: value for name, sign, value in rows if sign}
