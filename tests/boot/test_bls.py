@@ -303,6 +303,25 @@ def test_kernels_come_and_go_through_the_plugin(fedora: Host) -> None:
     assert fedora.chroot(plugin, "inspect").status == 0
 
 
+def test_where_the_first_entry_is_the_default_it_stays_so(fedora: Host) -> None:
+    fedora.done("apply")
+    release = "9.1-1"  # the first in GRUB's order
+    fedora.write(f"boot/vmlinuz-{release}", "image\n")
+    fedora.write(f"boot/config-{release}", fedora.read(f"boot/config-{RELEASE}"))
+    fedora.write(f"{FEDORA}/9-{release}.conf", snippet(release, "root=UUID=1 ro"))
+    plugin = "/etc/kernel/install.d/95-lowlat.install"
+    assert fedora.chroot(plugin, "add", release, "/x", "/boot/vmlinuz").status == 0
+    assert fedora.status()["default"]["entry"] == f"9-{release}"
+    fedora.done("rollback")
+    assert "saved_entry" not in environment(fedora)
+    # What somebody saved is kept.
+    saved = f"{ID}-{OLDER}"
+    fedora.chroot("grub2-editenv", "/boot/grub2/grubenv", "set", f"saved_entry={saved}")
+    fedora.done("apply")
+    assert fedora.chroot(plugin, "add", release, "/x", "/boot/vmlinuz").status == 0
+    assert fedora.status()["default"]["entry"] == saved
+
+
 def new_kernel(host: Host, folder: str, token: str) -> str:
     """Install a kernel as a package does; returns the kernel-install call that follows."""
     release = "6.13.1-new"
@@ -506,6 +525,34 @@ def test_a_kernel_whose_image_goes_loses_its_entry(tmp_path: Path, namespace: Na
     assert {RELEASE in name for name in parse(host, DEBIAN)} == {True}
 
 
+def test_entries_lie_on_the_partition_of_the_one_that_booted(
+    tmp_path: Path, namespace: Namespace
+) -> None:
+    """systemd-boot reads two partitions; another loader's files on a third file system it does
+    not."""
+    host = make_images(tmp_path / "host", namespace)
+    (host.path / DEBIAN).rmdir()
+    host.write(
+        "etc/fstab", "UUID=1 / ext4 rw 0 1\nUUID=2 /boot vfat rw 0 2\nUUID=3 /boot/efi vfat\n"
+    )
+    fallback = snippet(RELEASE, "root=UUID=1 ro single")
+    host.write(f"{FEDORA}/a-fallback.conf", fallback)
+    set_variable(host, "LoaderEntrySelected", f"debian-{RELEASE}.efi")
+    before, default = host.snapshot(), host.status()["default"]
+    assert default["entry"] == f"debian-{RELEASE}.efi"
+    host.done_as_foreseen("apply")
+    assert len(parse(host, DEBIAN)) == 4 and list(parse(host, FEDORA)) == ["a-fallback.conf"]
+    assert host.status()["default"] == default
+    # Another entry boots: lowlat's are found where they lie.
+    set_variable(host, "LoaderEntrySelected", "a-fallback.conf")
+    set_variable(host, "LoaderEntryDefault", "a-fallback.conf")
+    assert host.status()["default"]["entry"] == "a-fallback"
+    host.done("rollback")
+    assert host.snapshot() == before
+    host.write("etc/fstab", "UUID=2 /boot ext4 rw 0 2\nUUID=3 /boot/efi vfat rw 0 2\n")
+    assert host.status()["default"]["entry"] == f"debian-{RELEASE}.efi"
+
+
 def test_unified_images_under_secure_boot_are_left_to_the_person(
     tmp_path: Path, namespace: Namespace
 ) -> None:
@@ -551,6 +598,44 @@ def test_a_pattern_in_loader_conf_never_means_ours(debian: Host) -> None:
     before = debian.snapshot()
     assert "would not stay" in debian.lowlat("apply").refused()
     assert debian.snapshot() == before
+
+
+def test_a_pattern_that_would_mean_ours_is_named_before_a_file_is_written(debian: Host) -> None:
+    debian.write("boot/efi/loader/loader.conf", "default linux-*\n")
+    for name, release in (("linux", RELEASE), ("linux-lts", OLDER)):
+        debian.write(f"{DEBIAN}/{name}.conf", snippet(release, "root=UUID=1 ro"))
+    for path in (debian.path / DEBIAN).glob("debian-*"):
+        path.unlink()
+    default = debian.status()["default"]["entry"]
+    refused = [debian.lowlat(*words).refused() for words in (("apply", "--dry-run"), ("apply",))]
+    assert refused[0] == refused[1]
+    hint = refused[0].rpartition("(")[2].rstrip(")\n")
+    assert debian.chroot("sh", "-c", hint).status == 0
+    debian.done_as_foreseen("apply")
+    assert debian.status()["default"]["entry"] == default
+
+
+@pytest.mark.parametrize("where", ["variable", "loader.conf"])
+def test_what_is_preferred_outranks_the_default(debian: Host, where: str) -> None:
+    """Since systemd 260."""
+    set_variable(debian, "LoaderEntryDefault", f"debian-{RELEASE}.conf")
+    if where == "variable":
+        set_variable(debian, "LoaderEntryPreferred", f"debian-{OLDER}.conf")
+    else:
+        debian.write("boot/efi/loader/loader.conf", f"preferred debian-{OLDER}.conf\n")
+    variables = debian.path / "sys/firmware/efi/efivars"
+    before = {path.name: path.read_bytes()[4:] for path in variables.glob("LoaderEntry*")}
+    assert debian.status()["default"]["kernel"] == OLDER
+    entry = try_entry(debian, DEBIAN)
+    debian.done("promote")
+    assert debian.status()["default"]["entry"] == entry
+    named = next(variables.glob("LoaderEntryPreferred-*")).read_bytes()[4:]
+    assert entry in named.decode("utf-16-le")
+    debian.done("rollback")
+    after = {path.name: path.read_bytes()[4:] for path in variables.glob("LoaderEntry*")}
+    assert {name: value.rstrip(b"\0") for name, value in after.items()} == {
+        name: value.rstrip(b"\0") for name, value in before.items()
+    }
 
 
 @pytest.mark.parametrize("where", ["variable", "loader.conf"])

@@ -123,13 +123,14 @@ class FieldHost(Host):
 
     @property
     def entry_files(self) -> dict[str, dict[str, str]]:
-        """The keys of each entry file by its name without ".conf"."""
-        found = {}
-        for path in self.path.glob("*/loader/entries/*.conf"):
-            found[path.name[: -len(".conf")]] = _keys(path.read_text())
-        for path in self.path.glob("boot/efi/loader/entries/*.conf"):
-            found[path.name[: -len(".conf")]] = _keys(path.read_text())
-        return found
+        """The keys of each entry file by its name without ".conf"; systemd-boot reads FAT alone."""
+        fstab = (self.path / "etc/fstab").read_text() if (self.path / "etc/fstab").exists() else ""
+        other = re.findall(r"^\S+ /(\S+) (?:ext4|btrfs|xfs) ", fstab, re.MULTILINE)
+        places = {"boot", "efi", "boot/efi"} - (set(other) if self.case.get("efi") else set())
+        paths = (
+            path for each in places for path in self.path.glob(f"{each}/loader/entries/*.conf")
+        )
+        return {path.name[: -len(".conf")]: _keys(path.read_text()) for path in paths}
 
     def variable(self, name: str) -> Optional[str]:
         path = self.path / _VARIABLES / f"{name}-{_LOADER}"

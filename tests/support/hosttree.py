@@ -78,6 +78,7 @@ esac
 _BOOTCTL = """#!/bin/sh
 case $1 in
 set-default) name=Default ;;
+set-preferred) name=Preferred ;;
 set-oneshot) name=OneShot ;;
 *) exit 1 ;;
 esac

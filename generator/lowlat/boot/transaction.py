@@ -121,6 +121,13 @@ class Transaction:
         if entry is not None:
             self._set(path, entry.before)
 
+    def make_folders(self, path: str) -> None:
+        """Make the missing folders above a file; a rollback removes them."""
+        for folder in self.disk.missing_folders(path):
+            self._mine = self._mine.with_folder(folder)
+            self._record(self.journal.with_folder(folder))
+            self.disk.make_folder(folder)
+
     def _set(self, path: str, wanted: Optional[FileSnapshot]) -> None:
         now = self.disk.get(path)
         entry = self.journal.entries.get(path, JournalEntry(now))
@@ -128,10 +135,7 @@ class Transaction:
             raise edited_since(path)
         if digest(now) == digest(wanted):
             return
-        for folder in self.disk.missing_folders(path):
-            self._mine = self._mine.with_folder(folder)
-            self._record(self.journal.with_folder(folder))
-            self.disk.make_folder(folder)
+        self.make_folders(path)
         ours = tuple({digest(now): None, digest(wanted): None})
         first = self._mine.entries.get(path, JournalEntry(now)).before
         self._mine = self._mine.with_entry(path, JournalEntry(first, ours))

@@ -42,13 +42,15 @@ OLDEST = "~"
 class Snippet:
     """One entry file: its name without ".conf" and without a counter, its file name, its lines;
     ``kernel`` is the release of the kernel in its image, if that was read. ``second``: of the
-    entries of its kernel, another one is this system's normal one."""
+    entries of its kernel, another one is this system's normal one. ``elsewhere``: on another
+    partition than lowlat's entries."""
 
     name: str
     file: str
     pairs: tuple[tuple[str, str], ...]
     kernel: str = ""
     second: bool = False
+    elsewhere: bool = False
 
     def values(self, key: str) -> list[str]:
         return [value for name, value in self.pairs if name == key]
@@ -70,7 +72,8 @@ class Snippet:
         """Whether it boots a kernel of the distribution normally, without rescue mode."""
         kernel = "".join(self.values("linux"))
         rescue = "-0-rescue" in f"{self.name} {kernel}"
-        return not self.ours and not rescue and bool(kernel or self.name.endswith(IMAGE))
+        there = not self.ours and not self.elsewhere
+        return there and not rescue and bool(kernel or self.name.endswith(IMAGE))
 
 
 def parse(file: str, text: str) -> Snippet:

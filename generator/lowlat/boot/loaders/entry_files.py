@@ -11,6 +11,7 @@ from typing import Callable, Optional
 from lowlat.base import files
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import entry_line, hooks
+from lowlat.boot import journal as journals
 from lowlat.boot.disk import Disk, FileSnapshot
 from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders import bls_entries
@@ -112,11 +113,13 @@ class EntryFiles(Loader, ABC):
         before = self.describe().default
         if before is None:
             raise Refused(f"{self.path}: there is no entry to stay the default")
+        by_release = {str(plan.kernel): plan for plan in plans}
+        self._check_stays(before, dict(self._made(self._snippets(), by_release.get)))
         # It is the default only as the first of the list: setting its id keeps it the default.
         pinned = self.first_is_default and not before.ours and self._default() != before.name
         if pinned:
             self._change(before.name)
-        by_release = {str(plan.kernel): plan for plan in plans}
+        change.make_folders(f"{self.path}/*.conf")
         try:
             self._put(by_release.get, lambda: self._check(before, plans))
         except LowlatError:
@@ -141,10 +144,15 @@ class EntryFiles(Loader, ABC):
                 change.ways[_KEPT.path] = "remove"
             return
         self._hook(change)
+        if default:
+            self._check_stays(default, made)
         pinned = self.first_is_default and default and self._default() != default.name
         if default and (default.name in gone or (pinned and not default.ours)):
             change.ways.update((path, "change") for path in self._settings())
             change.ways[_KEPT.path] = "change" if known else "add"
+
+    def _check_stays(self, before: BootEntry, made: Mapping[str, str]) -> None:
+        """Raises Refused if these new files would change the default."""
 
     def _settings(self) -> Sequence[str]:
         """The files that hold the default and the entry for one boot."""
@@ -153,10 +161,20 @@ class EntryFiles(Loader, ABC):
     def refresh(self, plan_of: PlanOf, follow: bool) -> str:
         default = self.describe().default
         self._put(plan_of)
+        self._keep_first()
         newest = next(self.describe().tuned(), None)
         if follow and newest and default and self._follows(default, newest):
             self._change(newest.name)
         return self._give_way()
+
+    def _keep_first(self) -> None:
+        """Where the first entry was the default, whichever it is, pin the one that is first now."""
+        known, now = _KEPT.read(self._disk), self._default()
+        if known is None or known.before is not None or now is None or bls_entries.is_ours(now):
+            return
+        first = next((each for each in self.describe().entries if not each.ours), None)
+        if self.first_is_default and now in known.ours and first:
+            self._change(first.name)
 
     def _put(self, plan_of: PlanOf, check: Callable[[], None] = lambda: None) -> None:
         """Write the entries of every kernel with a plan, then remove leftover ones. If a write
@@ -208,6 +226,9 @@ class EntryFiles(Loader, ABC):
         self._restore()
         # Files that a crash left are removed too.
         self._remove(filter(bls_entries.is_ours, self._root.names(self.path)))
+        for folder in reversed(journals.read(self._disk).folders):
+            if f"{self.path}/".startswith(f"{folder}/"):
+                self._disk.remove_folder(folder)
 
     def make_default(
         self, change: Transaction, entry: Optional[BootEntry], follow: bool

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import itertools
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Optional
 
 from lowlat.base.errors import LowlatError, Refused
@@ -32,12 +34,31 @@ _SPENT = re.compile(r"\+0(-\d+)?\.(conf|efi)$")
 
 
 def find(root: Root, _: str) -> Optional[SystemdBoot]:
-    """systemd-boot with entries on its partition, if bootctl can set what it boots."""
-    for place in _PLACES:
-        there = any(name.endswith(".conf") for name in root.names(f"{place}/loader/entries"))
-        if (there or images(root, place)) and programs.find(root, "bootctl"):
-            return SystemdBoot(root, place)
-    return None
+    """systemd-boot with entries on its partitions, if bootctl can set what it boots. lowlat's lie
+    beside the entry that was booted; another loader may have left some elsewhere."""
+    places = [place for place in _partitions(root) if _names(root, place)]
+    if not places or not programs.find(root, "bootctl"):
+        return None
+    booted = bls_entries.base_name(firmware.loader_variable(root, "LoaderEntrySelected") or "")
+    with_ours = (each for each in places if any(map(bls_entries.is_ours, _names(root, each))))
+    with_booted = (each for each in places if booted in _names(root, each))
+    place = next(itertools.chain(with_ours, with_booted, places))
+    return SystemdBoot(root, place, [each for each in places if each != place])
+
+
+def _names(root: Root, place: str) -> set[str]:
+    """The entries of a boot partition."""
+    files = [name for name in root.names(f"{place}/loader/entries") if name.endswith(".conf")]
+    files += (path.rpartition("/")[2] for path in images(root, place))
+    return set(map(bls_entries.base_name, files))
+
+
+def _partitions(root: Root) -> list[str]:
+    """Where systemd-boot may read entries: FAT file systems of fstab, and places that are not in
+    it, as systemd mounts those by itself."""
+    rows = (row.split() for row in (root.read("/etc/fstab") or "").splitlines())
+    kinds = {row[1]: row[2] for row in rows if len(row) > 2}
+    return [place for place in _PLACES if kinds.get(place, "auto") in ("vfat", "msdos", "auto")]
 
 
 def images(root: Root, place: str) -> list[str]:
@@ -49,12 +70,13 @@ def images(root: Root, place: str) -> list[str]:
 class SystemdBoot(EntryFiles):
     name = "systemd-boot"
 
-    def __init__(self, root: Root, place: str) -> None:
+    def __init__(self, root: Root, place: str, others: Sequence[str] = ()) -> None:
         super().__init__(root, f"{place}/loader/entries")
         self._place = place
+        self._others = others
 
     def check(self) -> None:
-        programs.check_writable(self._root, self.path)
+        programs.check_writable(self._root, self._place)
         if os.geteuid() != 0:
             raise Refused("bootctl sets what boots for root only", hint="run as root")
 
@@ -63,41 +85,72 @@ class SystemdBoot(EntryFiles):
             raise Unwritable("Secure Boot is on: a unified kernel image takes no line but its own")
 
     def describe(self) -> BootMenu:
+        return self._menu(self._snippets())
+
+    def _menu(self, snippets: Sequence[Snippet]) -> BootMenu:
         # The loader fills in no variables.
-        entries = tuple(bls_entries.entry(snippet, {}) for snippet in self._snippets())
-        chosen = map(self._chosen, (self._default(), self._pattern()))
-        default = next(filter(None, (_meant(entries, value) for value in chosen)), None)
-        default = default or next(iter(entries), None)
+        entries = tuple(bls_entries.entry(snippet, {}) for snippet in snippets)
+        meant = (_meant(entries, value) for value in self._wanted())
+        default = next(filter(None, meant), None) or next(iter(entries), None)
         return BootMenu(entries, default, _match(entries, self._next()))
 
+    def _check_stays(self, before: BootEntry, made: Mapping[str, str]) -> None:
+        fresh = [bls_entries.parse(file, text) for file, text in made.items()]
+        kept = [each for each in self._snippets() if each.file not in made]
+        after = self._menu(self._ordered([*kept, *fresh])).default
+        if after is None or after.name != before.name:
+            why = f"{self.path}: the default would not stay {before.name}"
+            raise Refused(why, hint=f"bootctl set-{self._setting()} {_file(before.name)}")
+
     def _read(self) -> list[Snippet]:
-        own = (self._image(path) for path in images(self._root, self._place))
-        return [*super()._read(), *(each for each in own if each.release)]
+        others = (
+            replace(each, elsewhere=True) for place in self._others for each in self._at(place)
+        )
+        return [*self._at(self._place), *(each for each in others if not each.ours)]
+
+    def _at(self, place: str) -> list[Snippet]:
+        own = (self._image(place, path) for path in images(self._root, place))
+        files = bls_entries.read(self._root, f"{place}/loader/entries")
+        return [*files, *(each for each in own if each.release)]
 
     def _ordered(self, snippets: Sequence[Snippet]) -> list[Snippet]:
         return sorted(snippets, key=functools.cmp_to_key(_order))
 
-    def _image(self, path: str) -> Snippet:
-        held = unified_image.read(self._root, self._place + path)
+    def _image(self, place: str, path: str) -> Snippet:
+        held = unified_image.read(self._root, place + path)
         rows = (("title", held.system), ("version", held.release), ("options", held.line))
         name = path.rpartition("/")[2]
         pairs = (("efi", path), *(row for row in rows if row[1]))
         return Snippet(bls_entries.base_name(name), name, pairs)
 
     def _likely(self, snippet: Snippet) -> int:
-        names = self._first_default(), self._chosen(self._pattern()) or ""
+        names = self._first_default(), *(value or "" for value in self._wanted())
         for rank, name in enumerate(names):
             exact = bls_entries.base_name(name) == snippet.name
             if exact or fnmatch.fnmatchcase(_file(snippet.name), name):
                 return rank
         return len(names)
 
-    def _pattern(self) -> Optional[str]:
-        """The default in loader.conf: an id or a pattern of ids. That file is on the EFI system
-        partition, even if the entries are on XBOOTLDR."""
+    def _wanted(self) -> list[Optional[str]]:
+        """What names the default; the first that names an entry counts."""
+        named = [
+            value
+            for setting in ("preferred", "default")
+            for value in (self._variable(setting.capitalize()), self._pattern(setting))
+        ]
+        return [self._chosen(value) for value in named]
+
+    def _setting(self) -> str:
+        """The setting that decides. "preferred", new in systemd 260, outranks "default"."""
+        first = "preferred"
+        return first if self._variable(first.capitalize()) or self._pattern(first) else "default"
+
+    def _pattern(self, setting: str) -> Optional[str]:
+        """An id or a pattern of ids in loader.conf. That file is on the EFI system partition, even
+        if the entries are on XBOOTLDR."""
         paths = [f"{place}/loader/loader.conf" for place in (*_ESPS, self._place)]
         text = next(filter(None, map(self._root.read, paths)), "")
-        match = re.search(r"^\s*default\s+(\S+)", text, re.MULTILINE)
+        match = re.search(rf"^\s*{setting}\s+(\S+)", text, re.MULTILINE)
         return None if match is None else match[1]
 
     def _chosen(self, pattern: Optional[str]) -> Optional[str]:
@@ -113,10 +166,10 @@ class SystemdBoot(EntryFiles):
         return f"{name}{f'+{tries}' if tries.isdecimal() else ''}.conf"
 
     def _default(self) -> Optional[str]:
-        return self._variable("Default")
+        return self._variable(self._setting().capitalize())
 
     def _set_default(self, name: Optional[str]) -> None:
-        self._bootctl("set-default", name)
+        self._bootctl(f"set-{self._setting()}", name)
 
     def _next(self) -> str:
         return self._variable("OneShot") or ""
