@@ -28,7 +28,7 @@ pytestmark = needs.root("files below --root belong to root")
 class Tree:
     """``files`` have an @ where the words go, in the file or folder ``path``; ``text`` stands
     before the words in the step. ``image`` is BOOT_IMAGE on the running line, which ends with
-    ``line``; ``program`` is what the firmware started."""
+    ``line``; ``program`` is what the firmware started. Files ``without`` are not there."""
 
     name: str
     path: str
@@ -38,6 +38,7 @@ class Tree:
     image: str = ""
     line: str = ""
     program: str = ""
+    without: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -90,6 +91,97 @@ TREES = {
         "/boot/uEnv.txt",
         "append to cmdline= in /boot/uEnv.txt: ",
         {"boot/uEnv.txt": "uname_r=6.12\ncmdline=quiet @\n"},
+    ),
+    "syslinux": Tree(
+        "syslinux",
+        "/boot/syslinux/syslinux.cfg",
+        "append to APPEND of the label two in /boot/syslinux/syslinux.cfg: ",
+        {"boot/syslinux/syslinux.cfg": LABELS, "boot/grub/grub.cfg": ENTRY.replace("@", "")},
+        image="../vmlinuz-linux",
+    ),
+    "LILO": Tree(
+        "LILO",
+        "/etc/lilo.conf",
+        "append to append= of the default image in /etc/lilo.conf: ",
+        {
+            "etc/lilo.conf": f'image=/boot/vmlinuz-{R}\n  label=Linux\n  append="quiet @"\n',
+            "sbin/lilo": "",
+            "boot/grub/grub.cfg": ENTRY.replace("@", ""),
+        },
+        ("lilo",),
+        image="Linux",
+    ),
+    "ELILO": Tree(
+        "ELILO",
+        "/boot/efi/EFI/Slackware/elilo.conf",
+        "append to append= of the default image in /boot/efi/EFI/Slackware/elilo.conf: ",
+        {"boot/efi/EFI/Slackware/elilo.conf": 'image=vmlinuz\n  append="root=UUID=1 @"\n'},
+        image=r"dev001:\EFI\Slackware\vmlinuz",
+        program=r"\EFI\Slackware\elilo.efi",
+    ),
+    "rEFInd": Tree(
+        "rEFInd",
+        "/boot/refind_linux.conf",
+        "append to the second string of the first row in /boot/refind_linux.conf: ",
+        {"boot/refind_linux.conf": '"Boot"  "root=UUID=1 ro @"\n'},
+        program=r"\EFI\refind\refind_x64.efi",
+    ),
+    "rEFInd without that file": Tree(
+        "rEFInd",
+        "",
+        "append to options of the entry that boots in refind.conf: ",
+        {},
+        variables={"LoaderInfo": "rEFInd 0.14.2"},
+    ),
+    "the firmware": Tree(
+        "the firmware, which starts the kernel",
+        "",
+        "make an entry of the firmware's with the line and the words: efibootmgr --create ",
+        {"boot/grub/grub.cfg": ENTRY.replace("@", "")},
+        program=r"\vmlinuz-linux",
+    ),
+    "the virtual machine's host": Tree(
+        "the virtual machine's host, which starts the kernel",
+        "",
+        "append to the line that the host gives this machine's kernel: ",
+        {
+            "proc/cpuinfo": "processor\t: 0\nflags\t\t: fpu hypervisor\n",
+            "boot/grub/grub.cfg": ENTRY.replace("@", "").replace(R, "6.1.0-1"),
+            "boot/vmlinuz-6.1.0-1": "image\n",
+        },
+        ("reboot, from the host if that alone starts the machine anew",),
+        without=(f"boot/vmlinuz-{R}", f"boot/initrd.img-{R}"),
+    ),
+    "clr-boot-manager": Tree(
+        "systemd-boot",
+        "/etc/kernel/cmdline.d/lowlat.conf",
+        "append to /etc/kernel/cmdline.d/lowlat.conf: ",
+        {
+            "etc/kernel/cmdline.d/lowlat.conf": "@\n",
+            "etc/kernel/cmdline": "quiet\n",
+            "usr/bin/clr-boot-manager": "",
+            "usr/bin/kernel-install": "",
+        },
+        ("clr-boot-manager update",),
+        variables={**SYSTEMD_BOOT, "LoaderEntrySelected": "Solus-current-6.12.conf"},
+    ),
+    "GRUB by a script": Tree(
+        "GRUB",
+        "/etc/grub.d/40_custom",
+        "append to the linux line of the entry that boots in /etc/grub.d/40_custom: ",
+        {
+            **SETTINGS,
+            "usr/sbin/grub-mkconfig": "",
+            "usr/bin/grub-script-check": "",
+            "etc/grub.d/10_linux": "",
+            "etc/grub.d/40_custom": f"tail -n +3 $0\n{ENTRY}",
+            "boot/grub/grub.cfg": (
+                ZFS.format("10_linux", ENTRY.replace(R, "6.1.0-1").replace("@", ""))
+                + ZFS.format("40_custom", ENTRY.replace("@", ""))
+            ),
+        },
+        ("grub-mkconfig -o /boot/grub/grub.cfg",),
+        f"/boot/vmlinuz-{R}",
     ),
     "Limine by its entry tool": Tree(
         "Limine",
@@ -489,6 +581,43 @@ def test_a_step_names_what_is_there(section: str, tmp_path: Path) -> None:
         assert f"{tree.path} has these words already\n" in again and tree.text not in again
 
 
+@pytest.mark.parametrize("section", ["extlinux", "syslinux"])
+def test_words_at_another_label_are_not_there(section: str, tmp_path: Path) -> None:
+    tree = TREES[section]
+    plant(tmp_path, tree)
+    gen(tmp_path, "apply")
+    other = LABELS.replace("@", "").replace("APPEND root=UUID=1\n", "APPEND root=UUID=1 @\n")
+    follow(tmp_path, replace(tree, files={tree.path[1:]: other}))
+    assert tree.text in gen(tmp_path, "promote")
+
+
+@pytest.mark.parametrize("name", ["user_kernel_args", "extraargs"])
+def test_a_boards_script_has_a_name_of_its_own(name: str, tmp_path: Path) -> None:
+    tree = replace(TREES["uEnv.txt"], files={"boot/uEnv.txt": f"fdtfile=x.dtb\n{name}=quiet @\n"})
+    plant(tmp_path, tree)
+    assert f"append to {name}= in /boot/uEnv.txt: " in gen(tmp_path, "apply")
+
+
+def test_an_orange_pi_has_armbians_file_by_another_name(tmp_path: Path) -> None:
+    plant(tmp_path, replace(TREES["Armbian"], files={"boot/orangepiEnv.txt": "extraargs=@\n"}))
+    assert "append to extraargs= in /boot/orangepiEnv.txt: " in gen(tmp_path, "apply")
+
+
+def test_a_grub_that_systemd_boot_starts_is_grub(tmp_path: Path) -> None:
+    """Its entry for another system starts that system's shim; no word reaches the kernel so."""
+    entries = {"boot/efi/loader/entries/ubuntu.conf": "title Ubuntu\nefi /EFI/ubuntu/shimx64.efi\n"}
+    variables = {**SYSTEMD_BOOT, "LoaderEntrySelected": "ubuntu.conf"}
+    tree = TREES["GRUB"]
+    plant(tmp_path, replace(tree, files={**tree.files, **entries}, variables=variables))
+    assert "\nloader    GRUB\n" in gen(tmp_path, "status")
+
+
+@pytest.mark.parametrize("image", ["../vmlinuz-linux", "Linux", "boot/pxe/vmlinuz"])
+def test_a_line_that_grub_never_writes_rules_it_out(image: str, tmp_path: Path) -> None:
+    plant(tmp_path, replace(TREES["GRUB"], image=image))
+    assert "\nloader    a boot loader that was not recognised\n" in gen(tmp_path, "status")
+
+
 def test_this_systems_own_grub_is_the_one_that_the_firmware_started(tmp_path: Path) -> None:
     plant(tmp_path, replace(TREES["another system's GRUB"], program=r"\EFI\debian\shimx64.efi"))
     assert "\nloader    GRUB\n" in gen(tmp_path, "status")
@@ -606,6 +735,8 @@ def plant(root: Path, tree: Tree) -> None:
         **{name: text.replace("@", "") for name, text in tree.files.items()},
     }
     write_tree(root, files)
+    for name in tree.without:
+        (root / name).unlink()
     for path in (root / "usr/bin/lowlat-gen", *root.glob("etc/grub.d/*")):
         path.chmod(0o755)
     for name, data in started(tree.program).items() if tree.program else ():

@@ -38,6 +38,8 @@ class ForeignLoader:
     path: str = ""
     each: str = "{}"
     between: str = ""
+    #: The part of ``path`` that boots, of those that begin with "label".
+    label: str = ""
     #: The reason why it cannot boot a line once.
     cannot_try: str = "lowlat cannot have it boot a line once"
     #: The reason why no machine with it tries a line by kexec.
@@ -64,6 +66,7 @@ class ForeignLoader:
         names = (name for name in root.names(self.path) if self.path and name.endswith(".conf"))
         paths = (self.path, *(f"{self.path}/{name}" for name in names))
         texts = [re.sub(r"(?m)^\s*#.*", "", root.read(path) or "") for path in paths]
+        texts = [line_files.of_label(text, self.label) for text in texts]
         bare = [rf"(?<![^\s\"'=]){re.escape(word)}(?![^\s\"'])" for word in words]
         return any(all(re.search(word, text) for word in bare) for text in texts)
 
@@ -84,7 +87,8 @@ def recognise(root: Root, loader: Optional[BootLoader]) -> ForeignLoader:
     there = (each for each in commands if programs.find(root, each.partition(" ")[0]))
     name = keys.pop("name", found.section)
     step = _filled(keys.pop("step"), facts)
-    return ForeignLoader(name, step, next(there, commands[0]), found.path, **keys)
+    label = found.facts.get("label", "")
+    return ForeignLoader(name, step, next(there, commands[0]), found.path, label=label, **keys)
 
 
 def _filled(text: str, facts: Mapping[str, str]) -> str:

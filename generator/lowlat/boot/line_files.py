@@ -24,6 +24,9 @@ _ENTRIES = "/boot/loader/entries"
 #: The whole line, which kernel-install and others read; without it, they take the running one.
 KERNEL_CMDLINE = "/etc/kernel/cmdline"
 
+#: In uEnv.txt: BeagleBoard's, Khadas', and those of other boards' scripts.
+_UENV_NAMES = ("cmdline", "user_kernel_args", "extraargs", "optargs")
+
 #: Generates cmdline.txt again with each initramfs, on Debian.
 RASPI_FIRMWARE = "/etc/kernel/postinst.d/z50-raspi-firmware"
 
@@ -90,12 +93,42 @@ def _extlinux(root: Root, loader: BootLoader) -> LineFile:
     return LineFile("U-Boot extlinux", path)
 
 
+def _syslinux(root: Root, loader: BootLoader) -> LineFile:
+    label = _default_label(root.read(loader.source) or "")
+    return LineFile("syslinux", loader.source, {"label": label})
+
+
+def _uenv(root: Root, loader: BootLoader) -> LineFile:
+    """Each board's U-Boot script has a name of its own for what a person adds."""
+    text = root.read(loader.source) or ""
+    names = (name for name in _UENV_NAMES if _sets(name, text) is not None)
+    return LineFile("uEnv.txt", loader.source, {"name": next(names, _UENV_NAMES[0])})
+
+
+def _refind(root: Root, _: BootLoader) -> LineFile:
+    path = boot_loader.REFIND_LINES
+    return LineFile("rEFInd", path) if root.exists(path) else LineFile("rEFInd without that file")
+
+
+def _firmware(root: Root, _: BootLoader) -> LineFile:
+    path = firmware.current_program(root).replace("/", "\\")
+    line = (root.read("/proc/cmdline") or "").strip()
+    return LineFile("the firmware", facts={"loader": path, "line": line})
+
+
 def _alpine(root: Root, loader: BootLoader) -> LineFile:
     path = "/etc/update-extlinux.conf"
     if root.exists(path):
         return LineFile("update-extlinux", path)
     label = _default_label(root.read(loader.source) or "")
     return LineFile("extlinux", loader.source, {"label": label})
+
+
+def of_label(text: str, label: str) -> str:
+    """The part of a label in a file of extlinux's; the whole text without such a label."""
+    parts = re.split(r"^(?=\s*label\s)", text, flags=re.MULTILINE | re.IGNORECASE)
+    named = re.compile(rf"\s*label\s+{re.escape(label)}\s*$", re.MULTILINE | re.IGNORECASE)
+    return next(filter(named.match, parts), text)
 
 
 def _default_label(text: str) -> str:
@@ -137,9 +170,7 @@ def _limine(root: Root, _: BootLoader) -> LineFile:
     settings = "/etc/default/limine"
     if root.exists(settings):
         return LineFile("Limine by its entry tool", settings)
-    folders = ("", "/limine", "/EFI/limine", "/EFI/BOOT")
-    paths = (f"{esp}{each}/limine.conf" for esp in boot_loader.ESPS for each in folders)
-    return LineFile("Limine", next(filter(root.exists, paths), "/boot/limine.conf"))
+    return LineFile("Limine", boot_loader.limine_conf(root))
 
 
 def _xen(root: Root, _: BootLoader) -> LineFile:
@@ -218,8 +249,21 @@ def _unified(root: Root, _: BootLoader) -> LineFile:
 def _grub(root: Root, loader: BootLoader) -> LineFile:
     config = f"{loader.folder}/grub.cfg"
     if is_generated(root, config) and programs.find(root, "grub-mkconfig", "grub2-mkconfig"):
+        script = _script_of(root, config)
+        if script and not re.match(r"\d+_linux", script):
+            return LineFile("GRUB by a script", f"/etc/grub.d/{script}", {"config": config})
         return LineFile("GRUB", _grub_settings(root), {"config": config})
     return LineFile("GRUB without grub-mkconfig", config)
+
+
+def _script_of(root: Root, config: str) -> str:
+    """The first script of grub-mkconfig that made an entry of the image which runs; "" if none
+    did."""
+    image, found = boot_loader.boot_image(root).rpartition("/")[2], dict[str, str]()
+    for part in (root.read(config) or "").split(_BEGIN)[1:]:
+        for row in re.findall(r"^\s*linux\w*\s+[\"']?(\S+?)[\"']?(?:\s|$)", part, re.MULTILINE):
+            found.setdefault(row.rpartition("/")[2], part.partition(" ")[0])
+    return found.get(image, "") if image else ""
 
 
 def is_generated(root: Root, config: str) -> bool:
@@ -240,6 +284,8 @@ def _grub_bls(root: Root, _: BootLoader) -> LineFile:
 def _systemd_boot(root: Root, loader: BootLoader) -> LineFile:
     if any(glob(root, f"{esp}/EFI/Linux/*.efi") for esp in boot_loader.ESPS):
         return _unified(root, loader)
+    if programs.find(root, "clr-boot-manager"):
+        return LineFile("clr-boot-manager", "/etc/kernel/cmdline.d/lowlat.conf")
     if root.exists(KERNEL_CMDLINE) and programs.find(root, "kernel-install"):
         return LineFile("systemd-boot by kernel-install", KERNEL_CMDLINE)
     entry = firmware.loader_variable(root, "LoaderEntrySelected") or "*.conf"
@@ -276,7 +322,13 @@ _FINDERS: Mapping[str, Callable[[Root, BootLoader], LineFile]] = {
     boot_loader.EXTLINUX: _extlinux,
     boot_loader.ALPINE_EXTLINUX: _alpine,
     boot_loader.ARMBIAN: _named("Armbian"),
-    boot_loader.UENV: _named("uEnv.txt"),
+    boot_loader.UENV: _uenv,
+    boot_loader.SYSLINUX: _syslinux,
+    boot_loader.LILO: _named("LILO"),
+    boot_loader.ELILO: _named("ELILO"),
+    boot_loader.REFIND: _refind,
+    boot_loader.FIRMWARE: _firmware,
+    boot_loader.HOST: lambda _, __: LineFile("the virtual machine's host"),
     boot_loader.LIMINE: _limine,
     boot_loader.FLASH_KERNEL: _named("flash-kernel"),
     boot_loader.PHOTON: _photon,

@@ -34,14 +34,24 @@ TRANSACTIONAL = "transactional-update"
 GUIX = "guix"
 UBUNTU_CORE = "ubuntu-core"
 FLATCAR = "flatcar"
-#: By its own name in its variable.
+#: By their own names in their variable.
 LIMINE = "Limine"
+REFIND = "rEFInd"
+SYSLINUX = "syslinux"
+LILO = "LILO"
+ELILO = "ELILO"
+#: No loader: the firmware starts the kernel, or the host of a virtual machine does.
+FIRMWARE = "the firmware"
+HOST = "the virtual machine's host"
 UENV = "uEnv.txt"
 PIBOOT = "piboot"
 ARMBIAN = "armbian"
 FLASH_KERNEL = "flash-kernel"
 PHOTON = "photon"
 PETITBOOT = "Petitboot"
+
+#: The lines of rEFInd, beside the kernels.
+REFIND_LINES = "/boot/refind_linux.conf"
 
 #: Where the boot partition or the EFI system partition is mounted.
 ESPS = ("/boot/efi", "/efi", "/boot")
@@ -68,15 +78,21 @@ def recognise(root: Root) -> Optional[BootLoader]:
 
 def candidates(root: Root) -> tuple[BootLoader, ...]:
     """Every loader that may boot this system: mostly one."""
-    known = _manager(root) or _by_variable(root)
+    known = _manager(root)
     if known is not None:
         return (known,)
+    named = _by_variable(root)
+    if named is not None and not _starts_another(root):
+        return (named,)
     started = _by_firmware(root)
     if started is not None and _fits(root, started):
         return (started,)
     there = tuple(each for each in _by_files(root) if _may_be_started(root, each))
+    fitting = tuple(each for each in there if _fits(root, each))
+    if not fitting and _host_starts(root):
+        return (BootLoader(HOST, "", "/proc/cmdline"),)
     # A boot by kexec may have a line like no loader's.
-    return tuple(each for each in there if _fits(root, each)) or there
+    return fitting or there
 
 
 def leftovers(root: Root) -> tuple[BootLoader, ...]:
@@ -97,7 +113,7 @@ def _manager(root: Root) -> Optional[BootLoader]:
     for kind, word in ((GUIX, "gnu.system"), (UBUNTU_CORE, "snapd_recovery_mode")):
         if cmdline.values(line, word):
             return BootLoader(kind, "", f"{word}= on the running line")
-    if _image(root).startswith("/flatcar/"):
+    if boot_image(root).startswith("/flatcar/"):
         return BootLoader(FLATCAR, "", "BOOT_IMAGE= on the running line")
     domain = "/proc/xen/capabilities"
     if "control_d" in (root.read(domain) or ""):
@@ -135,24 +151,46 @@ def _by_variable(root: Root) -> Optional[BootLoader]:
     return BootLoader(name, "", "LoaderInfo") if name else None
 
 
+def _starts_another(root: Root) -> bool:
+    """Whether the entry that systemd-boot booted is another loader, such as the shim of the next
+    system's GRUB."""
+    entry = firmware.loader_variable(root, "LoaderEntrySelected") or "none"
+    texts = (root.read(f"{esp}/loader/entries/{entry}") or "" for esp in ESPS)
+    program = re.compile(r"^efi\s+\S*/(?:shim|grub)\w*\.efi\s*$", re.MULTILINE | re.IGNORECASE)
+    return any(map(program.search, texts))
+
+
 def _by_firmware(root: Root) -> Optional[BootLoader]:
     """The loader whose program the firmware started."""
     path = firmware.current_program(root).lower()
     if path.startswith("/efi/linux/"):
         return BootLoader(UNIFIED_IMAGES, "", "BootCurrent")
-    started_grub = path.rpartition("/")[2].startswith(("grub", "shim"))
-    return _only(_grub(root)) if started_grub else None
+    name = path.rpartition("/")[2]
+    if name.startswith(("vmlinu", "bzimage")):
+        return BootLoader(FIRMWARE, "", "BootCurrent")
+    return _only(_grub(root)) if name.startswith(("grub", "shim")) else None
+
+
+def _host_starts(root: Root) -> bool:
+    """Whether a virtual machine runs a kernel that is not among its files, and that no loader
+    named: QEMU's -kernel, Cloud Hypervisor, Firecracker."""
+    release = (root.read("/proc/sys/kernel/osrelease") or "").strip()
+    images = (name for name in root.names("/boot") if not name.startswith("config"))
+    modules = (f"{folder}/modules/{release}" for folder in ("/lib", "/usr/lib"))
+    own = any(release in name for name in images) or any(map(root.exists, modules))
+    virtual = re.search(r"^flags\s*:.*\bhypervisor\b", root.read("/proc/cpuinfo") or "", re.M)
+    return bool(release and virtual and not own)
 
 
 def _may_be_started(root: Root, loader: BootLoader) -> bool:
     """Whether the firmware's program may be this loader, or start it as a shim or as the fallback
     (BOOTX64.EFI) does."""
     program = firmware.current_program(root).lower().rpartition("/")[2]
-    if loader.kind in (GRUB, GRUB_BLS, PHOTON) and _image(root).startswith(("/", "(")):
-        return True  # rEFInd starts GRUB too
+    if loader.kind in (GRUB, GRUB_BLS, PHOTON) and boot_image(root):
+        return boot_image(root).startswith(("/", "("))  # rEFInd starts GRUB too
     if loader.kind in (GRUB, GRUB_BLS, PHOTON, UNIFIED_IMAGES):
         return program.startswith(("shim", "boot", "grub")) or not program
-    return not program
+    return not program or loader.kind.lower() in program
 
 
 def _only(found: Iterable[BootLoader]) -> Optional[BootLoader]:
@@ -163,11 +201,18 @@ def _only(found: Iterable[BootLoader]) -> Optional[BootLoader]:
 def _by_files(root: Root) -> Iterator[BootLoader]:
     yield from _grub(root)
     pi = raspberry_pi_folder(root)
+    elilo = (f"{esp}/EFI/{name}/elilo.conf" for esp in ESPS for name in root.names(f"{esp}/EFI"))
     for kind, path in (
         (EXTLINUX, "/boot/extlinux/extlinux.conf"),
         (ALPINE_EXTLINUX, "/boot/extlinux.conf"),
+        (SYSLINUX, "/boot/syslinux/syslinux.cfg"),
         (ARMBIAN, "/boot/armbianEnv.txt"),
+        (ARMBIAN, "/boot/orangepiEnv.txt"),
         (UENV, "/boot/uEnv.txt"),
+        (LIMINE, limine_conf(root)),
+        (REFIND, REFIND_LINES),
+        (LILO, "/etc/lilo.conf"),
+        *((ELILO, path) for path in elilo),
         # On a Raspberry Pi it only copies files for the firmware (Ubuntu).
         *(() if pi else ((FLASH_KERNEL, "/etc/default/flash-kernel"),)),
         (ZIPL, "/etc/zipl.conf"),
@@ -180,6 +225,13 @@ def _by_files(root: Root) -> Iterator[BootLoader]:
     for esp in ESPS:
         if any(name.endswith(".efi") for name in root.names(f"{esp}/EFI/Linux")):
             yield BootLoader(UNIFIED_IMAGES, f"{esp}/EFI/Linux", f"{esp}/EFI/Linux")
+
+
+def limine_conf(root: Root) -> str:
+    """The file in which Limine finds its entries."""
+    folders = ("", "/limine", "/EFI/limine", "/EFI/BOOT")
+    paths = [f"{esp}{each}/limine.conf" for esp in ESPS for each in folders]
+    return next(filter(root.exists, paths), "/boot/limine.conf")
 
 
 def _grub(root: Root) -> Iterator[BootLoader]:
@@ -253,9 +305,9 @@ def _kind_of(root: Root, path: str) -> str:
 
 def _fits(root: Root, loader: BootLoader) -> bool:
     """Whether this loader passes on a line like the running one. GRUB puts BOOT_IMAGE with a whole
-    path on it (grub-core/loader/*/linux.c), syslinux the name in its configuration, and others put
-    nothing. A line of lowlat's own may have come by kexec."""
-    line, image = root.read("/proc/cmdline") or "", _image(root)
+    path on it (grub-core/loader/*/linux.c), syslinux the name in its configuration, LILO a label,
+    and others put nothing. A line of lowlat's own may have come by kexec."""
+    line, image = root.read("/proc/cmdline") or "", boot_image(root)
     if not line or (not image and cmdline.marker(line)):
         return True
     if loader.kind in (GRUB, GRUB_BLS, OTHERS_GRUB, PHOTON):
@@ -264,10 +316,13 @@ def _fits(root: Root, loader: BootLoader) -> bool:
         return not image or root.exists("/boot/extlinux/ldlinux.sys")
     if loader.kind == ZIPL:
         return not image or image.isdecimal()
-    return bool(image) is (loader.kind == ALPINE_EXTLINUX)
+    if loader.kind in (LILO, ELILO):
+        return bool(image) and "/" not in image
+    return bool(image) is (loader.kind in (ALPINE_EXTLINUX, SYSLINUX))
 
 
-def _image(root: Root) -> str:
+def boot_image(root: Root) -> str:
+    """The image that the loader named on the running line; "" if it named none."""
     return next(iter(cmdline.values(root.read("/proc/cmdline") or "", "BOOT_IMAGE")), "")
 
 

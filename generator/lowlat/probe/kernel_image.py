@@ -44,7 +44,8 @@ def release(root: Root, image: str, folder: str = "", said: str = "") -> str:
 def images(root: Root, release_of: str) -> Iterator[str]:
     """The images in /boot of this release, whatever their names."""
     for name in root.names("/boot"):
-        if re.match("vmlinu|Image|kernel", name) and release(root, f"/boot/{name}") == release_of:
+        kernel = re.match("vmlinu|b?z?Image|kernel", name)
+        if kernel and release(root, f"/boot/{name}") == release_of:
             yield f"/boot/{name}"
 
 
