@@ -207,6 +207,18 @@ def test_the_default_is_pinned_by_its_id_and_unpinned(fedora: Host) -> None:
     assert fedora.snapshot() == before
 
 
+def test_an_environment_block_that_was_not_there_goes_again(fedora: Host) -> None:
+    (fedora.path / "boot/grub2/grubenv").unlink()
+    path = fedora.path / FEDORA
+    for each in path.glob("*.conf"):  # RHEL 8 keeps words of the line in the block
+        each.write_text(each.read_text().replace("$kernelopts", "root=UUID=1 ro"))
+    before = fedora.snapshot()
+    fedora.done_as_foreseen("apply")
+    assert (fedora.path / "boot/grub2/grubenv").exists()
+    fedora.done_as_foreseen("rollback")
+    assert fedora.snapshot() == before
+
+
 def test_a_trial_then_promote_then_back(fedora: Host) -> None:
     fedora.chroot("grub2-editenv", "/boot/grub2/grubenv", "set", f"saved_entry={ID}-{OLDER}")
     before = fedora.snapshot()

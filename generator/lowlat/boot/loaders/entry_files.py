@@ -5,7 +5,7 @@ stored, and restored unless another one was chosen since."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable, Optional
 
 from lowlat.base import files
@@ -25,10 +25,12 @@ from lowlat.model.plan import Plan
 
 @dataclass(frozen=True)
 class _Kept:
-    """The default before lowlat set one (None: no setting), and the defaults that lowlat set."""
+    """The default before lowlat set one (None: no setting), and the defaults that lowlat set.
+    ``made``: the files that hold it were not there."""
 
     before: Optional[str]
     ours: tuple[str, ...]
+    made: bool = False
 
 
 _KEPT = StateFile(
@@ -139,7 +141,9 @@ class EntryFiles(Loader, ABC):
         known, default = not change.root.absent(_KEPT.path), before.default
         if not plans:
             if known or (before.next and before.next.ours):
-                change.ways.update((path, "restore") for path in self._settings())
+                kept = _KEPT.read(self._disk)
+                way = "remove" if kept and kept.made else "restore"
+                change.ways.update((path, way) for path in self._settings())
             if known:
                 change.ways[_KEPT.path] = "remove"
             return
@@ -148,11 +152,15 @@ class EntryFiles(Loader, ABC):
             self._check_stays(default, made)
         pinned = self.first_is_default and default and self._default() != default.name
         if default and (default.name in gone or (pinned and not default.ours)):
-            change.ways.update((path, "change") for path in self._settings())
+            for path in self._settings():
+                change.ways[path] = "add" if change.root.absent(path) else "change"
             change.ways[_KEPT.path] = "change" if known else "add"
 
     def _check_stays(self, before: BootEntry, made: Mapping[str, str]) -> None:
         """Raises Refused if these new files would change the default."""
+
+    def _unmake(self) -> None:
+        """Remove the files that hold the default, if nothing else is in them."""
 
     def _settings(self) -> Sequence[str]:
         """The files that hold the default and the entry for one boot."""
@@ -252,10 +260,12 @@ class EntryFiles(Loader, ABC):
         now = self._default()
         if now == name:
             return
-        known = _KEPT.read(self._disk) or _Kept(now, ())
+        known = _KEPT.read(self._disk) or _Kept(
+            now, (), any(map(self._root.absent, self._settings()))
+        )
         # Until the new default is set the old one holds: it stays recorded as lowlat's.
         ours = (name, *(each for each in known.ours if each == now))
-        _KEPT.write(self._disk, _Kept(known.before, ours))
+        _KEPT.write(self._disk, replace(known, ours=ours))
         self._set_default(name)
 
     def _set_last(self) -> Optional[str]:
@@ -284,5 +294,7 @@ class EntryFiles(Loader, ABC):
             now = bls_entries.base_name(self._default() or "")
             if now in map(bls_entries.base_name, known.ours) or bls_entries.is_ours(now):
                 self._set_default(known.before)
+            if known.made:
+                self._unmake()
         self._disk.unstage(_KEPT.path)
         self._disk.remove(_KEPT.path)

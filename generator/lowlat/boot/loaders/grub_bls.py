@@ -114,6 +114,10 @@ class Bls(EntryFiles):
     def _settings(self) -> Sequence[str]:
         return (self._environment.path,)
 
+    def _unmake(self) -> None:
+        if not self._environment.read():
+            self._disk.remove(self._environment.path)
+
     def _next(self) -> str:
         return self._environment.read().get("next_entry", "")
 
