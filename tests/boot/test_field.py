@@ -323,6 +323,10 @@ _LEFT: Mapping[str, Mapping[str, str]] = {
     "extlinux.conf": {"boot/extlinux/extlinux.conf": "DEFAULT old\nLABEL old\n  LINUX /old\n"},
     "extlinux.conf of syslinux": {"boot/extlinux.conf": "DEFAULT old\nLABEL old\n  LINUX /old\n"},
     "zipl.conf": {"etc/zipl.conf": "[defaultboot]\ndefault=old\n"},
+    "limine.conf": {"boot/limine/limine.conf": "/old\ncmdline: root=old\n"},
+    "syslinux.cfg": {"boot/syslinux/syslinux.cfg": "DEFAULT old\nLABEL old\n  LINUX /old\n"},
+    "lilo.conf": {"etc/lilo.conf": "image=/boot/old\n"},
+    "refind_linux.conf": {"boot/refind_linux.conf": '"Boot" "root=old"\n'},
 }
 
 

@@ -140,7 +140,9 @@ class FieldHost(Host):
         """The entry that the loader boots next, by its own rules; on a Raspberry Pi the file of
         the line; else what the loader reads."""
         case = self.case
-        if case.get("generated") and "LoaderInfo" not in case.get("efi"):
+        if case.get("generated") and (
+            "LoaderInfo" not in case.get("efi") or case.get("loader").startswith("GRUB")
+        ):
             return self._grub_boot().path[-1]
         if case.get("efi") and self.entry_files:
             names = ("LoaderEntryOneShot", "LoaderEntryDefault", "LoaderEntryLastBooted")
