@@ -367,6 +367,16 @@ TREES = {
             "boot/firmware/mine.txt": "root=1 @\n",
         },
     ),
+    "Raspberry Pi firmware by filters": Tree(
+        "Raspberry Pi firmware",
+        "",
+        "append to the one line of /boot/firmware/cmdline.txt and of /boot/firmware/mine.txt: ",
+        {
+            **PI,
+            "boot/firmware/more.txt": "[gpio4=1]\ncmdline=mine.txt\n",
+            "boot/firmware/mine.txt": "root=1 @\n",
+        },
+    ),
     "raspi-firmware": Tree(
         "Raspberry Pi firmware",
         "/etc/default/raspi-extra-cmdline",
@@ -616,6 +626,36 @@ def test_a_grub_that_systemd_boot_starts_is_grub(tmp_path: Path) -> None:
 def test_a_line_that_grub_never_writes_rules_it_out(image: str, tmp_path: Path) -> None:
     plant(tmp_path, replace(TREES["GRUB"], image=image))
     assert "\nloader    a boot loader that was not recognised\n" in gen(tmp_path, "status")
+
+
+@pytest.mark.parametrize(
+    ("config", "named"),
+    [
+        ("[pi4]\ncmdline=4.txt\n[pi5]\ncmdline=5.txt\n", "4.txt"),
+        ("[pi4]\n[pi5]\n[all]\ncmdline=4.txt\n[none]\ncmdline=5.txt\n", "4.txt"),
+        ("[pi5]\nos_prefix=5/\n[pi4]\nos_prefix=4/\n[cm4]\nos_prefix=cm4/\n", "4/cmdline.txt"),
+        ("[0x1234ABCD]\ncmdline=4.txt\n[0x12345678]\ncmdline=5.txt\n", "4.txt"),
+        ("[board-type=0x11]\ncmdline=4.txt\n[board-type=0x17]\ncmdline=5.txt\n", "4.txt"),
+        ("[all]\ncmdline=4.txt\n[tryboot]\ncmdline=5.txt\n", "4.txt"),
+        ("[gpio4=1]\ncmdline=4.txt\n", "cmdline.txt and of /boot/firmware/4.txt"),
+        ("[EDID=A]\n[pi5]\ncmdline=5.txt\n[pi4]\ncmdline=4.txt\n[all]\ncmdline=4.txt", "4.txt"),
+    ],
+)
+def test_a_raspberry_pi_is_told_the_file_of_this_board(
+    config: str, named: str, tmp_path: Path
+) -> None:
+    plant(tmp_path, TREES["Raspberry Pi firmware"])
+    names = ("4.txt", "5.txt", "4/cmdline.txt", "5/cmdline.txt", "cm4/cmdline.txt", "cmdline.txt")
+    write_tree(tmp_path, {f"boot/firmware/{name}": "root=1 ro\n" for name in names})
+    write_tree(
+        tmp_path,
+        {
+            "boot/firmware/config.txt": config,
+            "proc/device-tree/model": "Raspberry Pi 4 Model B Rev 1.5\0",
+            "proc/device-tree/serial-number": "100000001234abcd\0",
+        },
+    )
+    assert f"append to the one line of /boot/firmware/{named}: " in gen(tmp_path, "apply")
 
 
 def test_this_systems_own_grub_is_the_one_that_the_firmware_started(tmp_path: Path) -> None:

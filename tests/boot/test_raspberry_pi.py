@@ -29,7 +29,11 @@ _NEWER = "6.12.108-test"
 
 
 def make_pi(path: Path, namespace: Namespace) -> Host:
-    files = {f"{_FOLDER}/config.txt": _CONFIG, f"{_FOLDER}/cmdline.txt": f"{_LINE}\n"}
+    files = {
+        f"{_FOLDER}/config.txt": _CONFIG,
+        f"{_FOLDER}/cmdline.txt": f"{_LINE}\n",
+        "proc/device-tree/model": "Raspberry Pi 4 Model B Rev 1.5\0",
+    }
     host = bare(path, namespace, files)
     host.live = True  # the mailbox is that of the machine that runs
     pi_firmware.add_mailbox(host)
@@ -164,6 +168,13 @@ def test_what_debian_generates_anew_is_promoted_again(pi: Host) -> None:
         ({"config.txt": "cmdline=mine.txt\n"}, "sets cmdline=", "mine.txt"),
         ({"autoboot.txt": "[all]\ntryboot_a_b=1\n"}, "between two systems", "cmdline.txt"),
         ({"tryboot.txt": "kernel=new/vmlinuz\n"}, "is another program's", "cmdline.txt"),
+        ({"config.txt": "[pi4]\ncmdline=mine.txt\n"}, "sets cmdline=", "mine.txt"),
+        (
+            {"config.txt": "[gpio4=1]\ncmdline=mine.txt\n", "mine.txt": f"{_LINE}\n"},
+            "may set cmdline= ([gpio4=1])",
+            "cmdline.txt and of /boot/firmware/mine.txt",
+        ),
+        ({"config.txt": "[tryboot]\nos_prefix=new/\n"}, "sets os_prefix=", "cmdline.txt"),
         (
             {
                 "config.txt": "include user.txt\n",
@@ -191,6 +202,24 @@ def test_what_is_not_ours_to_disturb_is_left_to_the_person(
     (pi.path / _FOLDER / "tryboot.txt").unlink(missing_ok=True)
     assert "added the entry" in pi.done("apply")
     assert pi.status()["default"]["entry"] == "cmdline"
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        "[pi5]\ncmdline=mine.txt\nos_prefix=new/\n",
+        "[none]\ncmdline=mine.txt\n",
+        "[gpio4=1]\nos_prefix=new/\n[all]\nos_prefix=\n",
+        "[pi4]\ninclude board.txt\n",
+    ],
+)
+def test_sections_of_other_boards_are_nothing_to_this_one(pi: Host, others: str) -> None:
+    pi.write(f"{_FOLDER}/config.txt", f"{others}[all]\nenable_uart=1\n")
+    pi.write(f"{_FOLDER}/board.txt", "[pi3+]\ncmdline=mine.txt\n")
+    assert "added the entry" in pi.done_as_foreseen("apply")
+    pi.done("trial")
+    assert set(switch_on(pi, "boot-1").split()) >= _TRIAL
+    assert switch_on(pi, "boot-2") == _LINE
 
 
 def test_what_is_no_more_ours_to_disturb_can_still_be_taken_back(pi: Host) -> None:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A stand-in for a Raspberry Pi's firmware, reduced to what lowlat needs: it reads the
 configuration and starts the files that the documentation names (raspberrypi/documentation,
-config_txt and bootflow-eeprom). Filters of models and of tryboot are not combined.
+config_txt and bootflow-eeprom).
 (PYTEST_DONT_REWRITE)"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Callable
 
@@ -15,7 +15,7 @@ from support.hosttree import Host
 #: The words that the firmware puts before the line: the board's hardware.
 _ADDED = "coherent_pool=1M vc_mem.mem_base=0x3ec00000"
 
-_BOARD = "[pi4]"
+_BOARD = ("[pi4]",)
 
 #: The firmware ignores the rest of a longer row.
 _LONGEST = 98
@@ -69,21 +69,32 @@ def line_of(text: str, serial: str, more: str = "") -> str:
     return " ".join([_ADDED, *more.split(), row])
 
 
-def choose(read: Read, tried: bool) -> FirmwareStart:
-    """The files to start; ``tried`` selects the configuration for one boot."""
-    filters = {"[all]", _BOARD, *(["[tryboot]"] if tried else [])}
-    found, applies = {}, True
+def choose(read: Read, tried: bool, board: Collection[str] = _BOARD) -> FirmwareStart:
+    """The files to start; ``tried`` selects the configuration for one boot. The filters ``board``
+    hold."""
+    holding = {*board, *(["[tryboot]"] if tried else [])}
+    found: dict[str, str] = {}
+    filters: dict[str, str] = {}
     for row in _rows(read, "tryboot.txt" if tried else "config.txt"):
-        if row.startswith("["):
-            applies = row in filters
-        elif applies:
+        if row == "[all]":
+            filters.clear()
+        elif row.startswith("["):
+            filters[_kind(row)] = row
+        elif holding.issuperset(filters.values()):
             key, _, value = row.partition(" " if row.startswith("initramfs ") else "=")
             found[key.strip()] = value.strip()
-    kernel = found.get("kernel", "kernel8.img")
+    kernel, prefix = found.get("kernel", "kernel8.img"), found.get("os_prefix", "")
     initramfs, *_ = [*found.get("initramfs", "").split(), ""]
     if found.get("auto_initramfs") == "1" and not initramfs:
         initramfs = kernel.replace("kernel", "initramfs").removesuffix(".img")
-    return FirmwareStart(kernel, initramfs, found.get("cmdline", "cmdline.txt"))
+    line = found.get("cmdline", "cmdline.txt")
+    return FirmwareStart(prefix + kernel, initramfs and prefix + initramfs, prefix + line)
+
+
+def _kind(row: str) -> str:
+    """Filters of one kind replace each other."""
+    name = row.strip("[]").partition("=")[0].rstrip("0123456789+")
+    return "model" if name in ("pi", "cm", "board-type") else name
 
 
 def _rows(read: Read, name: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
-from lowlat.boot import programs
+from lowlat.boot import config_txt, programs
 from lowlat.host import boot_loader, firmware
 from lowlat.host.boot_loader import BootLoader
 from lowlat.host.root import Root, glob
@@ -208,24 +208,17 @@ def _piboot(root: Root, loader: BootLoader) -> LineFile:
 def _raspberry_pi(root: Root, loader: BootLoader) -> LineFile:
     if root.exists(RASPI_FIRMWARE):
         return LineFile("raspi-firmware", "/etc/default/raspi-extra-cmdline")
-    prefix, name = "", "cmdline.txt"
-    config = _included(root, loader.folder, "config.txt")
-    for part in re.split(r"^\s*(?=\[)", config, flags=re.MULTILINE):
-        if not part.startswith("[tryboot]"):
-            prefix = _sets("os_prefix", part) or prefix
-            name = _sets("cmdline", part) or name
-    return LineFile(RASPBERRY_PI, f"{loader.folder}/{prefix}{name}")
-
-
-def _included(root: Root, folder: str, file: str, above: tuple[str, ...] = ()) -> str:
-    """The text of a file of the firmware's, with those that it includes in their places."""
-    rows = []
-    for row in (root.read(f"{folder}/{file}") or "").splitlines():
-        words = row.split()
-        inner = words[1] if words[:1] == ["include"] and len(words) == 2 else ""
-        more = inner and inner not in (file, *above)
-        rows.append(_included(root, folder, inner, (file, *above)) if more else row)
-    return "\n".join(rows)
+    read, board = config_txt.reader(root, loader.folder), config_txt.read_board(root)
+    prefixes = config_txt.possible(read, board, "os_prefix", "")
+    names = config_txt.possible(read, board, "cmdline", "cmdline.txt")
+    pairs = [f"{prefix.value}{name.value}" for prefix in prefixes for name in names]
+    paths = [f"{loader.folder}/{pair}" for pair in dict.fromkeys(pairs)]
+    there = list(filter(root.exists, paths)) or paths
+    if len(there) == 1:
+        return LineFile(RASPBERRY_PI, there[0])
+    doubts = sorted({each.doubt for each in (*prefixes, *names) if each.doubt})
+    facts = {"files": " and of ".join(there), "filters": " and ".join(doubts)}
+    return LineFile("Raspberry Pi firmware by filters", facts=facts)
 
 
 def _unified(root: Root, _: BootLoader) -> LineFile:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Optional
 
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.boot import entry_line, hooks, line_files, programs
+from lowlat.boot import config_txt, entry_line, hooks, line_files, programs
 from lowlat.boot.disk import FileSnapshot
 from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders import bls_entries, version_order
@@ -31,10 +31,6 @@ _FIRMWARE = "${firmware}"
 
 #: The firmware replaces these names of serial lines by the board's own (raspberrypi-sys-mods#18).
 _SERIAL = re.compile(r"=(?:serial[01]|ttyAMA0|ttyS0)\b")
-
-#: Files that config.txt includes; keys that take the kernel's line from another file.
-_INCLUDED = re.compile(r"^\s*include\s+(\S+)", re.MULTILINE)
-_ELSEWHERE = re.compile(rf"^\s*(os_prefix|cmdline(?!\s*=\s*{_STOCK}\.txt\s*$))\s*=", re.MULTILINE)
 
 #: lowlat's section at the end of config.txt and tryboot.txt; it is removed byte for byte.
 _PART = "\n# lowlat: begin\n[all]\ncmdline={file}\n{more}# lowlat: end\n"
@@ -71,21 +67,22 @@ class RaspberryPi(EntryFiles):
         programs.check_writable(self._root, self.path)
 
     def check_new(self) -> None:
-        for file in self._configuration():
-            match = _ELSEWHERE.search(self._without_ours(file))
-            if match:
-                raise Unwritable(f"{self.path}/{file} sets {match[1]}=: its line is somewhere else")
+        for key, default in (("cmdline", f"{_STOCK}.txt"), ("os_prefix", "")):
+            self._check_setting(key, default)
         if "tryboot_a_b" in (self._root.read(f"{self.path}/autoboot.txt") or ""):
             raise Unwritable(f"{self.path}/autoboot.txt: tryboot changes between two systems here")
         if self._root.exists(f"{self.path}/tryboot.txt") and not self._tried():
             raise Unwritable(f"{self.path}/tryboot.txt is another program's")
 
-    def _configuration(self) -> list[str]:
-        """config.txt and every file that it includes, directly or by another one."""
-        files = ["config.txt"]
-        for file in files:
-            files += set(_INCLUDED.findall(self._without_ours(file))).difference(files)
-        return files
+    def _check_setting(self, key: str, default: str) -> None:
+        """Whether both a stock boot and a trial find the files where lowlat expects them."""
+        board = config_txt.read_board(self._root)
+        for tried in (False, True):
+            read = self._without_ours
+            for each in config_txt.possible(read, board, key, default, tried=tried):
+                if each.value != default:
+                    may = f"may set {key}= ({each.doubt})" if each.doubt else f"sets {key}="
+                    raise Unwritable(f"{self.path}/{each.file} {may}: its line is somewhere else")
 
     def describe(self) -> BootMenu:
         entries = tuple(self._entry(snippet) for snippet in self._snippets())
