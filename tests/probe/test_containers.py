@@ -59,12 +59,26 @@ def test_a_container_is_named_and_nothing_is_planned_in_it(name: str, tmp_path: 
     for verb, *words in REFUSED:
         said = lowlat(verb, "--root", root, *words).refused()
         assert said.startswith(f"this is a container ({name}): ")
-        assert said.endswith("(run the same command on the host)")
+        assert said.endswith("(run lowlat-gen on its host)")
     assert lowlat("probe", "--root", root, "--json").json()["container"] == name
     assert f"this is a container ({name})" in lowlat("status", "--root", root).out
     assert lowlat("rollback", "--root", root).status == 0
     lacking = {verb for lack in lacks(Root(str(root))) if not lack.use for verb in lack.verbs}
     assert {verb for verb, *_ in REFUSED} <= lacking
+
+
+@pytest.mark.parametrize("release", ["6.6.87.2-microsoft-standard-WSL2", "4.4.0-19041-Microsoft"])
+def test_wsl_is_one_whose_line_windows_has(release: str, tmp_path: Path) -> None:
+    root = write_tree(tmp_path, {**machine(release=release), "etc/hostname": "x\n"})
+    line = r"kernelCommandLine= below [wsl2] in %UserProfile%\.wslconfig"
+    for verb, *words in REFUSED:
+        said = lowlat(verb, "--root", root, *words).refused()
+        assert said.startswith("this is WSL, whose kernel Windows starts: ")
+        assert line in said and said.endswith("after 'wsl --shutdown')")
+    noted = f"this is WSL, whose kernel Windows starts: {line}"
+    assert noted in " ".join(lowlat("status", "--root", root).out.split())
+    assert lowlat("probe", "--root", root, "--json").json()["container"] == "wsl"
+    assert "isolcpus" in lowlat("lint", "--root", root, "isolcpus=1").out
 
 
 def test_what_reads_works_inside_the_cpus_of_the_container(tmp_path: Path) -> None:

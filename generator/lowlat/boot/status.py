@@ -23,7 +23,7 @@ from lowlat.model.plan import Plan
 from lowlat.plan import profile, store
 from lowlat.plan.now import NowPlan
 from lowlat.plan.online_cpus import difference, read_online
-from lowlat.probe.container import read_container
+from lowlat.probe.container import read_container, told
 from lowlat.probe.kernel import running_release
 
 SCHEMA = "lowlat.status/1"
@@ -135,7 +135,7 @@ def read(root: Root) -> Status:
     edited = tuple(transaction.edited(disk, journal))
     inside = read_container(root)
     if inside:
-        notes.append(f"this is a container ({inside}): run lowlat-gen on its host")
+        notes.append(": ".join(told(inside)))
     notes += (
         text
         for plan in stored

@@ -25,6 +25,7 @@ from lowlat.plan.locality import find_device
 from lowlat.plan.memory import remote_memory
 from lowlat.plan.profile import Profile
 from lowlat.plan.split import split
+from lowlat.probe import container
 
 #: The entries that keep tasks away.
 _ISOLATING = frozenset({"isolcpus", "cpuset.partition"})
@@ -146,8 +147,8 @@ def _offline(machine: Machine) -> Iterable[str]:
 
 def in_container(name: str) -> Refused:
     """The error of a verb that plans for a host or changes it."""
-    why = f"this is a container ({name}): the boot line and the kernel's settings are its host's"
-    return Refused(why, hint="run the same command on the host")
+    what, instead = container.told(name)
+    return Refused(f"{what}: the boot line and the kernel's settings are its host's", hint=instead)
 
 
 class _Requested:

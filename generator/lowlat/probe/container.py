@@ -3,7 +3,7 @@
 
 The signs are those of systemd-detect-virt (detect_container() in src/basic/virt.c), the folder and
 the variable that Kubernetes puts into each pod, and the cut lists of lxcfs. A file that is missing
-is no sign.
+is no sign. As there, WSL counts as one: Windows starts its kernel.
 """
 
 import re
@@ -16,6 +16,7 @@ _SERVICE_ACCOUNT = "secrets/kubernetes.io/serviceaccount"
 #: The first process namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h).
 _HOSTS = "pid:[4026531836]"
 
+_WSL = "wsl"
 _NAME = r"([A-Za-z0-9][A-Za-z0-9_.-]{0,39})"
 
 
@@ -23,6 +24,15 @@ def read_container(root: Root) -> Optional[str]:
     """What runs this container, such as "lxc" or "docker"; None without a sign of one."""
     # One question, so that a capture records nothing else of the environment.
     return root.answer("container", _recognise) or None
+
+
+def told(name: str) -> tuple[str, str]:
+    """What a container of this name is, and what to do instead of a change inside."""
+    if name == _WSL:
+        # https://learn.microsoft.com/windows/wsl/wsl-config
+        line = r"kernelCommandLine= below [wsl2] in %UserProfile%\.wslconfig adds words to the line"
+        return "this is WSL, whose kernel Windows starts", f"{line}, after 'wsl --shutdown'"
+    return f"this is a container ({name})", "run lowlat-gen on its host"
 
 
 def _recognise(root: Root) -> str:
@@ -40,6 +50,8 @@ def _recognise(root: Root) -> str:
         return "kubernetes"
     if any(root.exists(f"{folder}/{_SERVICE_ACCOUNT}") for folder in ("/run", "/var/run")):
         return "kubernetes"
+    if re.search(r"[Mm]icrosoft|WSL", root.read("/proc/sys/kernel/osrelease") or ""):
+        return _WSL
     return "lxcfs" if _is_cut(root) else ""
 
 
