@@ -629,6 +629,42 @@ def test_a_line_that_grub_never_writes_rules_it_out(image: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ('rt_options="--cmdline /etc/kernel/cmdline-rt --splash /a.bmp"', "/etc/kernel/cmdline-rt"),
+        ("rt_options=(-S autodetect --cmdline=/etc/kernel/cmdline-rt)", "/etc/kernel/cmdline-rt"),
+        ("rt_cmdline=/etc/kernel/cmdline-rt", "/etc/kernel/cmdline-rt"),
+        ("rt_cmdline=/a\nrt_options='--cmdline /etc/kernel/cmdline-rt'", "/etc/kernel/cmdline-rt"),
+        ("ALL_cmdline=/etc/rt.d", "/etc/rt.d/20-more.conf"),
+        ('#rt_options="--cmdline /a"\nfallback_options="--cmdline /b"', "/etc/cmdline.d/root.conf"),
+    ],
+)
+@pytest.mark.parametrize("program", [r"\EFI\Linux\Arch-RT.efi", ""])
+def test_a_preset_of_mkinitcpio_names_the_file_of_its_image(
+    options: str, named: str, program: str, tmp_path: Path
+) -> None:
+    """By the image that was started, or by the running kernel's package."""
+    tree = TREES["unified kernel images by mkinitcpio"]
+    plant(tmp_path, replace(tree, program=program))
+    rt = f'PRESETS=("rt" fallback)\nrt_uki="$esp"/EFI/Linux/arch-rt.efi\n{options}\n'
+    files = {
+        "etc/mkinitcpio.d/linux-rt.preset": rt,
+        f"usr/lib/modules/{R}/pkgbase": "linux-rt\n",
+        "etc/kernel/cmdline-rt": "root=UUID=1 ro\n",
+        "etc/rt.d/10-root.conf": "root=UUID=1 ro\n",
+        "etc/rt.d/20-more.conf": "quiet\n",
+    }
+    write_tree(tmp_path, files)
+    assert f"append to the line of {named}: " in gen(tmp_path, "apply")
+
+
+def test_kernel_install_takes_no_line_from_the_settings_of_ukify(tmp_path: Path) -> None:
+    plant(tmp_path, TREES["unified kernel images"])
+    write_tree(tmp_path, {"etc/kernel/uki.conf": "[UKI]\nCmdline=@/etc/kernel/other\n"})
+    assert "append to the line of /etc/kernel/cmdline: " in gen(tmp_path, "apply")
+
+
+@pytest.mark.parametrize(
     ("config", "named"),
     [
         ("[pi4]\ncmdline=4.txt\n[pi5]\ncmdline=5.txt\n", "4.txt"),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
-from lowlat.boot import config_txt, programs
+from lowlat.boot import config_txt, mkinitcpio, programs
 from lowlat.host import boot_loader, firmware
 from lowlat.host.boot_loader import BootLoader
 from lowlat.host.root import Root, glob
@@ -222,10 +222,9 @@ def _raspberry_pi(root: Root, loader: BootLoader) -> LineFile:
 
 
 def _unified(root: Root, _: BootLoader) -> LineFile:
-    presets = (root.read(path) or "" for path in glob(root, "/etc/mkinitcpio.d/*.preset"))
-    if any(re.search(r"^\s*\w+_(uki|efi_image)=", text, re.MULTILINE) for text in presets):
-        path = next(reversed(glob(root, "/etc/cmdline.d/*.conf")), KERNEL_CMDLINE)
-        return LineFile("unified kernel images by mkinitcpio", path)
+    by_preset = mkinitcpio.line_file(root, KERNEL_CMDLINE)
+    if by_preset:
+        return LineFile("unified kernel images by mkinitcpio", by_preset)
     settings = ("/etc/dracut.conf", "/etc/dracut.conf.d/*.conf")
     by_dracut = _setting(root, "uefi", *settings)
     if (_sets("uefi", root.read(by_dracut) or "") or "").strip("\"'") == "yes":
@@ -236,6 +235,7 @@ def _unified(root: Root, _: BootLoader) -> LineFile:
         esps = (esp for esp in boot_loader.ESPS if root.exists(f"{esp}/EFI"))
         esp = next(esps, boot_loader.ESPS[0])
         return LineFile("unified kernel images of a package", facts={"esp": esp})
+    # kernel-install's 60-ukify takes no line from uki.conf (systemd#31840).
     return LineFile("unified kernel images", KERNEL_CMDLINE)
 
 
