@@ -251,12 +251,26 @@ def test_a_pending_change_of_somebody_is_shown_and_refused(host: Host) -> None:
     text = host.read("etc/default/grub").replace('"quiet"', '"quiet splash"')
     host.write("etc/default/grub", text)
     assert "not lowlat's" in refusal(host, "apply") and "splash" in refusal(host, "apply")
+    # Below a root the dry run, which runs nothing there, shows none.
+    assert "--dry-run" not in refusal(host, "apply")
     host.go_live()
-    shown = host.done("apply", "--dry-run")
-    assert "+ linux /boot" in " ".join(shown.split()) and "quiet splash" in shown
+    refused = refusal(host, "apply")
+    shown = host.lowlat("apply", "--dry-run")
+    assert (shown.status, shown.err) == (2, f"lowlat-gen: {refused}\n")
+    assert "--dry-run shows all" in refused and f"would add an entry for Linux {OLDER}" in shown.out
+    assert "+ linux /boot" in " ".join(shown.out.split()) and "quiet splash" in shown.out
     assert "splash" not in host.config
-    host.done("apply", "--accept-pending")
+    host.done_as_foreseen("apply", "--accept-pending")
     assert "splash" in linux_lines(host.config)[entries_of(host)[RELEASE]]
+
+
+def test_a_default_that_an_accepted_change_moves_is_told(host: Host) -> None:
+    other = f"gnulinux-{OLDER}-advanced-0a1b-2c3d"
+    path = f"gnulinux-advanced-0a1b-2c3d>{other}"
+    host.write("boot/grub/grub.cfg", host.config.replace('default="0"', f'default="{path}"'))
+    said = host.done("apply", "--accept-pending")
+    assert f"the default is {STOCK}, Linux {RELEASE}; it was {other}\n" in said
+    assert f"the default stays {STOCK}" in host.done("apply", "--accept-pending")
 
 
 def test_a_new_script_of_grubs_is_named(host: Host) -> None:

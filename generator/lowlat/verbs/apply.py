@@ -12,7 +12,7 @@ from lowlat.boot import decision as decisions
 from lowlat.boot.apply import Proposal
 from lowlat.boot.decision import Decision
 from lowlat.boot.loaders.by_hand import ByHand
-from lowlat.boot.loaders.interface import BootMenu, Loader
+from lowlat.boot.loaders.interface import BootMenu, Loader, refuse_pending
 from lowlat.boot.programs import Unchecked
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
@@ -53,9 +53,10 @@ def main(args: ApplyArguments) -> int:
     runtime = args.runtime or (made.runtime if made else "tuned")
     decision = Decision(plan.profile, plan.isolated, choice.wanted, boot_by, runtime)
     proposal, loader = apply.prepare(root, chosen.machine, plan, decision)
-    lacking = list(apply.lacks(root, runtime))
-    if lacking and not args.dry_run:
-        raise lacking[0]
+    refusals = list(apply.lacks(root, runtime))
+    if refusals and not args.dry_run:
+        raise refusals[0]
+    lacking = [f"missing: {lack}" for lack in refusals]
     boot = loader.describe()
     changed = not apply.is_in_place(proposal, boot, root)
     before, after = apply.lines(proposal.plan, boot)
@@ -63,14 +64,16 @@ def main(args: ApplyArguments) -> int:
     if decision.boot == "tuned":
         said += list(_by_tuned(proposal, boot, root, args.dry_run))
     elif args.dry_run:
-        said += list(_shown(proposal, loader, root, boot))
+        pending, refused = _pending(loader, args.accept_pending)
+        said += [*_shown(proposal, loader, root, boot), *pending]
+        refusals += refused
     else:
         said += list(_applied(proposal, loader, root, args.accept_pending, boot))
-    said += [f"missing: {lack}" for lack in lacking]
+    said += lacking
     after = after if changed else before
     options.show_change(args.json, changed, said, before, after, host_name(root))
-    if lacking:
-        raise lacking[0]
+    if refusals:
+        raise refusals[0]
     return 0
 
 
@@ -115,16 +118,21 @@ def _shown(proposal: Proposal, loader: Loader, root: Root, boot: BootMenu) -> It
     yield from options.foreseen(apply.foresee(proposal, loader, root))
     if isinstance(loader, ByHand):
         yield from _steps(loader, proposal.plan)
-        return
+
+
+def _pending(loader: Loader, accept: bool) -> tuple[list[str], list[Refused]]:
+    """What a dry run tells of changes by others, and the refusal that the act would end with."""
     try:
         rows = loader.pending(dry=True)
     except Unchecked as error:
-        yield f"not checked: changes by others that are not generated yet ({error})"
-        return
-    if rows:
-        yield "changes by others that are not generated yet:"
-    for row in rows:
-        yield f"  {row[:1]}{row[1:].expandtabs()}"
+        return [f"not checked: changes by others that are not generated yet ({error})"], []
+    head = ["changes by others that are not generated yet:"] if rows else []
+    said = [*head, *(f"  {row[:1]}{row[1:].expandtabs()}" for row in rows)]
+    try:
+        refuse_pending(loader, () if accept else rows)
+    except Refused as error:
+        return said, [error]
+    return said, []
 
 
 def _applied(
@@ -141,11 +149,14 @@ def _applied(
         yield f"{'kept' if before.by_id(entry.id) else 'added'} the entry {entry.id}"
     default = boot.default
     if default is not None:
-        gone = promoted and not default.ours
-        if gone:
+        if promoted and not default.ours:
             yield f"note: {promoted} was promoted and is gone: its line has changed"
+        was = before.default.id if before.default else "none"
         kernel = f", Linux {default.release}" if default.release else ""
-        yield f"the default {'is' if gone else 'stays'} {default.id}{kernel}"
+        if default.id == was:
+            yield f"the default stays {was}{kernel}"
+        else:
+            yield f"the default is {default.id}{kernel}; it was {was}"
     yield from _way_to_try(loader, root, boot)
 
 

@@ -71,7 +71,7 @@ def main(args: TuneArguments) -> int:
     with exclusive_lock(root):
         proposal, loader, state = _prepare(root, args)
         if not args.accept_pending:  # before minutes of measuring
-            refuse_pending(loader.name, loader.pending())
+            refuse_pending(loader, loader.pending())
         for note in _notes(root, proposal):
             say(note)
         return _go(root, start.start(root, proposal, loader, state, args.accept_pending))

@@ -104,6 +104,9 @@ class Grub(Loader):
         live, fresh = map(_without_ours, (self._config.live(), made))
         return self._changes(live, fresh)
 
+    def shows_pending(self) -> bool:
+        return self._config.can_preview()
+
     def _changes(self, live: str, fresh: str) -> Sequence[str]:
         what = (self._config.path, "as it would be generated now")
         return tuple(grub_language.changes(live, fresh, what))
@@ -125,7 +128,7 @@ class Grub(Loader):
             fresh = _without_ours(text)
             if accept and fresh != bare:
                 raise Refused(f"{SCRIPT}: changes what other scripts of /etc/grub.d write")
-            refuse_pending(self.name, self._changes(bare, fresh))
+            refuse_pending(self, self._changes(bare, fresh))
             return text, self._check(text, plans)
 
         return self._config.put(make)

@@ -112,6 +112,9 @@ class GrubConfig:
             raise Unchecked(f"{self.mkconfig} fails without rights: {done.last_words}")
         return done.stdout
 
+    def can_preview(self) -> bool:
+        return self._root.live and not self._why_no_preview()
+
     def _why_no_preview(self) -> str:
         for name in self._root.names(_SCRIPTS):
             if _MANAGER in (self._root.read(f"{_SCRIPTS}/{name}") or ""):

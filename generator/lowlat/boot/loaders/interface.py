@@ -2,6 +2,8 @@
 """Boot loaders behind one small interface: describe, write entries, boot one once, make one the
 default, remove."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Callable, Optional, Protocol
@@ -125,15 +127,16 @@ def check_entry(root: Root, entry: BootEntry, stock: BootEntry, plan: Plan) -> N
     entry_line.check_length(root, entry.id, entry.words, plan.kernel)
 
 
-def refuse_pending(loader: str, rows: Sequence[str]) -> None:
+def refuse_pending(loader: Loader, rows: Sequence[str]) -> None:
     """Raises Refused if there are pending changes, which others made and which would show too."""
     marked = [row for row in rows if row[:1] in "+-" and row[:3] not in ("+++", "---")]
     changed = sorted(marked, key=lambda row: (row[0] != "+", not row[1:].strip()))
     if changed:
+        shown = "; --dry-run shows all" if loader.shows_pending() else ""
         raise Refused(
-            f"{loader}: {len(changed)} lines would change that are not lowlat's, first "
+            f"{loader.name}: {len(changed)} lines would change that are not lowlat's, first "
             f"'{' '.join(changed[0].split())[:120]}'",
-            hint="generate its configuration first, or give --accept-pending; --dry-run shows all",
+            hint=f"generate its configuration first, or give --accept-pending{shown}",
         )
 
 
@@ -158,6 +161,10 @@ class Loader(Protocol):
         """Changes by others that the loader does not show yet: lines of a diff. With ``dry`` no
         program can change anything; raises Unchecked where that does not tell."""
         return ()
+
+    def shows_pending(self) -> bool:
+        """Whether a dry run can tell them."""
+        return True
 
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
         """Write the tuned entries of these plans and check them; the default stays. Pending changes
