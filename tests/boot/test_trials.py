@@ -183,12 +183,26 @@ def test_status_and_promote_name_the_way_to_try_that_works(host: Host) -> None:
     host.go_live()
     by_entry, by_kexec = "'lowlat-gen trial'", "'lowlat-gen trial --kexec'"
     assert by_entry in host.done("status") and by_entry in refusal(host, "promote")
+    assert "--kexec" not in host.done("status")
     host.write("etc/probe/abstraction", "lvm\n")
     assert host.done("status").startswith(f"applied but not tried yet: {by_kexec}")
     assert f"({by_kexec}, 'systemctl kexec', then promote)" in refusal(host, "promote")
     # kexec cannot try it either: the refusal of the trial says what is wrong.
     host.write("proc/sys/kernel/kexec_load_disabled", "1\n")
     assert by_entry in host.done("status")
+
+
+def test_a_way_to_try_that_was_not_checked_is_none_of_two(host: Host) -> None:
+    """Below a root nothing tells what GRUB's environment block lies on: apply looked."""
+    host.write("etc/probe/abstraction", "lvm\n")
+    host.update_grub()
+    assert "\nno 'lowlat-gen trial': " in host.done("apply")
+    once = "'lowlat-gen trial', or --kexec if it refuses, boots the line once\n"
+    assert once in host.done("status")
+    hint = host.lowlat("promote", "--dry-run").refused()
+    assert "'lowlat-gen trial' and reboot, or 'lowlat-gen trial --kexec' and" in hint
+    host.write("proc/sys/kernel/kexec_load_disabled", "1\n")
+    assert "--kexec" not in host.done("status")
 
 
 def test_a_trial_is_refused_without_room_for_its_flag(host: Host) -> None:

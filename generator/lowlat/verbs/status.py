@@ -61,8 +61,12 @@ def _standing(found: Status, machine: Machine) -> Iterator[str]:
 def _texts(found: Status) -> list[tuple[str, str]]:
     """The meaning of the state, under "is", then each next command with its purpose."""
     state = "loaded" if found.loaded else found.state
-    ways = {f"{state}-kexec": found.trial == way_to_try.BY_KEXEC, f"{state}-hand": found.by_hand}
-    names = (*(name for name, here in ways.items() if here), state)
+    ways = {
+        "kexec": found.trial == way_to_try.BY_KEXEC,
+        "either": found.trial == way_to_try.EITHER,
+        "hand": found.by_hand,
+    }
+    names = (*(f"{state}-{way}" for way, here in ways.items() if here), state)
     return list(_STATES[next(name for name in names if name in _STATES)].items())
 
 
