@@ -27,6 +27,7 @@ from support.hosttree import (
     entries_of,
     make,
     once,
+    refusal,
     set_variable,
 )
 from support.unified_images import image
@@ -272,6 +273,18 @@ def test_a_line_with_quotes_is_tried_and_a_change_of_it_is_told(
     assert host.status()["state"] == "promoted"
 
 
+def test_a_trial_replaces_no_entry_that_somebody_armed(fedora: Host) -> None:
+    edit = ("grub2-editenv", "/boot/grub2/grubenv")
+    fedora.chroot(*edit, "set", f"next_entry={ID}-{OLDER}")
+    fedora.done("apply")
+    why = refusal(fedora, "trial")
+    assert f"{ID}-{OLDER} is set to boot next, once, and not by lowlat" in why
+    assert "cancel it: grub-editenv /boot/grub2/grubenv unset next_entry)" in why
+    fedora.chroot(*edit, "unset", "next_entry")
+    fedora.done("trial")
+    fedora.done("trial")
+
+
 def test_what_somebody_made_the_default_since_stays(fedora: Host) -> None:
     fedora.done("apply")
     fedora.chroot("grub2-editenv", "/boot/grub2/grubenv", "set", f"saved_entry={ID}-{RELEASE}")
@@ -459,6 +472,17 @@ def test_an_entry_that_cannot_be_written_leaves_none(fedora: Host) -> None:
 
 
 # ------------------------------------------------------------- systemd-boot
+
+
+def test_a_trial_replaces_no_boot_into_the_setup(debian: Host) -> None:
+    set_variable(debian, "LoaderEntryOneShot", "auto-reboot-to-firmware-setup")
+    debian.done("apply")
+    why = refusal(debian, "trial")
+    assert "auto-reboot-to-firmware-setup is set to boot next, once" in why
+    assert debian.lowlat("trial", "--dry-run").refused() == why
+    debian.chroot("bootctl", "set-oneshot", "")
+    debian.done("trial")
+    debian.done("trial")
 
 
 def test_systemd_boot_from_apply_to_rollback(debian: Host) -> None:

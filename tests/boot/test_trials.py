@@ -50,6 +50,20 @@ def test_a_trial_is_set_once_and_the_default_stays(host: Host) -> None:
     assert "next_entry" not in host.environment()
 
 
+@pytest.mark.parametrize("armed", ["2", f"gnulinux-advanced-0a1b>gnulinux-{OLDER}-advanced"])
+def test_a_trial_replaces_no_entry_that_somebody_armed(host: Host, armed: str) -> None:
+    host.done("apply")
+    edit = ("grub-editenv", "/boot/grub/grubenv")
+    host.chroot(*edit, "set", f"next_entry={armed}")
+    why = refusal(host, "trial")
+    assert f"{armed} is set to boot next, once, and not by lowlat" in why
+    assert host.lowlat("trial", "--dry-run").refused() == why
+    assert host.done("status").startswith("applied but not tried yet: 'lowlat-gen trial --kexec'")
+    host.chroot(*why.rpartition("cancel it: ")[2].rstrip(")").split())
+    host.done("trial")
+    assert "-trial; the one after it is stock" in host.done("trial")
+
+
 def test_a_watchdog_is_armed_where_there_is_one(host: Host) -> None:
     host.write("sys/class/watchdog/watchdog0/identity", "iTCO_wdt\n")
     host.done("apply")

@@ -119,6 +119,11 @@ def trial_id(entry: str) -> str:
     return f"{entry}-trial"
 
 
+def is_trial(name: str) -> bool:
+    """Whether a loader's name of an entry is that of a trial entry."""
+    return re.search(r"lowlat-.+-trial(\.conf)?$", name) is not None
+
+
 def is_trial_of(words: Sequence[str], tuned: Iterable[str]) -> bool:
     """Whether a trial entry's line is the tuned one and the parameters of a trial."""
     own = [word for word in words if word in (*TRIAL, _WATCHDOG)]

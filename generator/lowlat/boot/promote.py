@@ -62,8 +62,9 @@ def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:
 
 
 def check_returns(root: Root, loader: Loader, by_kexec: Optional[BootEntry] = None) -> list[str]:
-    """Raises Refused if the boot after the trial might not be stock, or if kexec cannot start the
-    entry that it shall. Returns messages about what a dry run could not check."""
+    """Raises Refused if the boot after the trial might not be stock, if a person set an entry to
+    boot once, or if kexec cannot start the entry that it shall. Returns messages about what a dry
+    run could not check."""
     if not hooks.has_systemd(root):
         why = "systemd does not start this system: no unit would record the trial"
         raise Refused(why, hint="'lowlat-gen promote' prints the step")
@@ -76,6 +77,7 @@ def check_returns(root: Root, loader: Loader, by_kexec: Optional[BootEntry] = No
         if by_kexec:
             kexec.check_load(root, by_kexec.release, by_kexec.words)
         else:
+            loader.check_unarmed()
             loader.check_one_shot()
     except Unchecked as error:
         return [f"not checked: whether {loader.name} boots an entry only once ({error})"]

@@ -34,6 +34,7 @@ def cannot_once(loader: Loader) -> Optional[str]:
     """The reason why the loader cannot boot an entry only once; "" if it can, None if that could
     not be checked."""
     try:
+        loader.check_unarmed()
         loader.check_one_shot()
     except Unchecked:
         return None

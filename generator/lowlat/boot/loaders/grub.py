@@ -169,6 +169,12 @@ class Grub(Loader):
         check_sourced(self._root, self._config.folder, self._config.live())
         self._environment.check_one_shot(self._config.path, self._config.live())
 
+    def _next(self) -> str:
+        return self._environment.next_entry()
+
+    def _cancel(self) -> str:
+        return self._environment.command("unset", "next_entry")
+
     def one_shot(self, entry: Optional[BootEntry]) -> None:
         self._environment.set_next(entry)
 

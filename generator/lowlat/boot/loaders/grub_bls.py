@@ -119,7 +119,10 @@ class Bls(EntryFiles):
             self._disk.remove(self._environment.path)
 
     def _next(self) -> str:
-        return self._environment.read().get("next_entry", "")
+        return self._environment.next_entry()
+
+    def _cancel(self) -> str:
+        return self._environment.command("unset", "next_entry")
 
     def check_one_shot(self) -> None:
         check_sourced(self._root, self._folder, self._config())

@@ -96,6 +96,10 @@ class Environment:
         """Remove a temporary file that a crash left."""
         self._disk.unstage(self.path)
 
+    def next_entry(self) -> str:
+        """The name of the entry to boot next, once; "" for none."""
+        return self.read().get("next_entry", "")
+
     def set_next(self, entry: Optional[BootEntry]) -> None:
         """Boot this entry next, once; None cancels that."""
         self.set("next_entry", None if entry is None else entry.name)

@@ -178,6 +178,23 @@ class Loader(Protocol):
         """Raises Refused unless the loader boots an entry exactly once when asked to."""
         return
 
+    def check_unarmed(self) -> None:
+        """Raises Refused if anything but a trial is to boot next, once: a trial would replace it
+        for good."""
+        armed = self._next()
+        if armed and not entry_line.is_trial(armed):
+            cancel = self._cancel()
+            hint = f"reboot into it first{f', or cancel it: {cancel}' if cancel else ''}"
+            raise Refused(f"{armed[:120]} is set to boot next, once, and not by lowlat", hint=hint)
+
+    def _next(self) -> str:
+        """The loader's name of the entry that it boots next, once; "" for none."""
+        return ""
+
+    def _cancel(self) -> str:
+        """The command with which a person cancels that; "" if there is none."""
+        return ""
+
     def one_shot(self, entry: Optional[BootEntry]) -> None:
         """Boot this entry next, once; None cancels that."""
 
