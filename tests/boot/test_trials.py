@@ -10,6 +10,7 @@ from support.hosttree import (
     NEEDS,
     OLDER,
     RELEASE,
+    SETTINGS,
     STOCK,
     Host,
     apply_and_try,
@@ -169,6 +170,35 @@ def test_an_untried_kernel_is_default_only_where_kernels_are_followed(host: Host
     assert tried == {release: False, RELEASE: True, OLDER: False}
     host.done("promote", "--follow-kernels")
     assert host.status()["default"]["entry"] == entries_of(host)[release]
+
+
+def test_what_promote_had_a_person_set_is_named_by_rollback(host: Host) -> None:
+    """GRUB would boot its first entry: the setting names one that is gone."""
+    before = host.config
+    name = f"lowlat>{apply_and_try(host)}"
+    settings = host.read("etc/default/grub").replace("DEFAULT=0", f"DEFAULT='{name}'")
+    host.write("etc/default/grub", settings)
+    host.done("promote")
+    told = f"lowlat-gen: /etc/default/grub sets GRUB_DEFAULT='{name}', which goes with lowlat: "
+    dry = host.lowlat("rollback", "--dry-run")
+    act = host.lowlat("rollback")
+    assert (dry.status, dry.err) == (act.status, act.err) and act.status == 1
+    assert act.out == "the rest is as it was\n" and act.err.startswith(told)
+    value, _, command = act.err.rpartition(": set ")[2].partition(" there, or what it was, then ")
+    host.write("etc/default/grub", settings.replace(f"GRUB_DEFAULT='{name}'", value))
+    assert host.chroot(*command.split()).status == 0
+    assert host.config == before
+
+
+def test_an_entry_of_lowlat_that_somebody_saved_is_named_by_rollback(host: Host) -> None:
+    host.write("etc/default/grub", SETTINGS.replace("DEFAULT=0", "DEFAULT=saved"))
+    host.update_grub()
+    name = f"lowlat>{apply_and_try(host)}"
+    host.chroot("grub-editenv", "/boot/grub/grubenv", "set", f"saved_entry={name}")
+    act = host.lowlat("rollback")
+    assert act.status == 1 and f"grubenv has saved_entry={name}, which goes with lowlat" in act.err
+    assert host.chroot(*act.err.rpartition("lowlat: ")[2].split()).status == 0
+    assert host.status()["default"]["entry"] == STOCK
 
 
 def test_a_later_drop_in_that_sets_the_default_is_named(host: Host) -> None:

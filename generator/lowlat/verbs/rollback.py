@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Optional
 
 from lowlat.base.errors import LowlatError, Unmet
 from lowlat.boot import decision, foreign, programs, rollback, status
@@ -10,6 +11,7 @@ from lowlat.boot import journal as journals
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders import by_hand
 from lowlat.boot.loaders.detect import find
+from lowlat.boot.loaders.interface import Loader
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
@@ -72,12 +74,15 @@ def _boot(args: RollbackArguments, root: Root, said: list[str]) -> None:
     journals.read(disk)
     # Also if the machine boots by another loader by now.
     loader = None if by_hand.is_used(root) else find(root)
+    outlasting = _outlasting(loader)
     if args.dry_run:
         said += options.foreseen(rollback.foresee(root, loader))
         with suppress(LowlatError):  # a damaged menu must not hide the rest
             entries = loader.describe().entries if loader else ()
             said += [f"would remove the entry {entry.id}" for entry in entries if entry.ours]
         options.show_change(args.json, True, said)
+        if outlasting:
+            raise Unmet("; ".join(outlasting))
         return
     programs.check_mounted(root)
     if loader is not None:
@@ -89,15 +94,21 @@ def _boot(args: RollbackArguments, root: Root, said: list[str]) -> None:
     if added:
         place = foreign.source(root, f"{cmdline.MARKER}={added}")
         left = [f"the line of plan {added} was added by hand to {place}"]
-    whole = not kept and not left
+    whole = not (kept or left or outlasting)
     said.append("the boot is as it was before lowlat" if whole else "the rest is as it was")
     if by_tuned:
         said.append("$tuned_params stays where TuneD put it, /etc/default/grub: it is empty now")
     options.show_change(args.json, True, said)
-    if kept:
-        raise Unmet(f"kept because it was edited since: {', '.join(kept)}")
-    if left:
-        raise Unmet("; ".join(left), hint="remove it there")
+    told = [f"kept because it was edited since: {', '.join(kept)}"] if kept else left
+    if told or outlasting:
+        hint = "remove it there" if left and not kept else None
+        raise Unmet("; ".join((*told, *outlasting)), hint=hint)
+
+
+def _outlasting(loader: Optional[Loader]) -> list[str]:
+    with suppress(LowlatError):  # a damaged menu must not hide the rest
+        return list(loader.outlasting()) if loader else []
+    return []
 
 
 def _added(root: Root) -> str:

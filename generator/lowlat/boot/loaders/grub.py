@@ -8,7 +8,7 @@ renamed, never edited.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Optional
 
 from lowlat.base.errors import Refused
@@ -210,6 +210,22 @@ class Grub(Loader):
             return Refused(why, hint=hint)
         why = f"{grub_default.OWN} does not make {wanted.id} the default"
         return Refused(why, hint=f"take GRUB_DEFAULT out of {grub_default.setting(self._root)}")
+
+    def outlasting(self) -> Iterator[str]:
+        value, kept = grub_default.value(self._root), self._environment.read()
+        saved = kept.get("saved_entry", "")
+        own = (f"{grub_entries.SUBMENU}>", f"{grub_entries.SUBMENU}:")
+        if value.startswith(own):
+            file = grub_default.setting(self._root)
+            other = "saved" if saved and not saved.startswith(own) else "0"
+            write = f"{self._config.mkconfig} -o {self._config.path}"
+            yield (
+                f"{file} sets GRUB_DEFAULT='{value}', which goes with lowlat: set "
+                f"GRUB_DEFAULT={other} there, or what it was, then {write}"
+            )
+        elif value == "saved" and saved.startswith(own):
+            path, unset = self._environment.path, self._environment.command("unset", "saved_entry")
+            yield f"{path} has saved_entry={saved}, which goes with lowlat: {unset}"
 
     def remove(self) -> None:
         self._config.tidy()

@@ -20,6 +20,8 @@ OWN = "/etc/default/grub.d/zz-lowlat.cfg"
 #: The distribution's script that makes the stock entries.
 LINUX = "/etc/grub.d/10_linux"
 
+_SETS = re.compile(r"^\s*(?:export\s+)?GRUB_DEFAULT=(.*)$", re.MULTILINE)
+
 #: The tuned entry of the newest kernel: the first one in the submenu is a stock entry.
 NEWEST = f"{grub_entries.SUBMENU}>1"
 
@@ -45,8 +47,13 @@ def setting(root: Root) -> str:
     names = (name for name in root.names("/etc/default/grub.d") if name.endswith(".cfg"))
     paths = [f"/etc/default/grub.d/{name}" for name in sorted(names, reverse=True)]
     texts = ((path, root.read(path) or "") for path in paths if path != OWN)
-    sets = re.compile(r"^\s*(?:export\s+)?GRUB_DEFAULT=", re.MULTILINE)
-    return next((path for path, text in texts if sets.search(text)), "/etc/default/grub")
+    return next((path for path, text in texts if _SETS.search(text)), "/etc/default/grub")
+
+
+def value(root: Root) -> str:
+    """The value that this file gives it, without quotes; "" for none."""
+    found = _SETS.findall(root.read(setting(root)) or "")
+    return found[-1].strip().strip("\"'") if found else ""
 
 
 def check(menu: Menu, kept: Mapping[str, str], place: int, remedy: Mapping[str, str]) -> None:

@@ -210,6 +210,11 @@ class Loader(Protocol):
         gives way to its kernel's stock entry."""
         return ""
 
+    def outlasting(self) -> Iterator[str]:
+        """A person's settings that name an entry of lowlat's, which a rollback leaves; and what to
+        do."""
+        return iter(())
+
     def remove(self) -> None:
         """Remove lowlat's entries after their inputs were removed."""
         return
