@@ -4,6 +4,7 @@ scripts of others no way to change anything."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Callable
@@ -14,7 +15,16 @@ from test_raspberry_pi import make_pi
 
 from lowlat.verbs import VERBS
 from support.cli import GEN
-from support.hosttree import NEEDS, Host, Namespace, foreseen_changes, make, refusal
+from support.hosttree import (
+    NEEDS,
+    OLDER,
+    Host,
+    Namespace,
+    apply_and_try,
+    foreseen_changes,
+    make,
+    refusal,
+)
 from support.machines import write_tree
 from support.powercut import NEEDS_CC
 
@@ -117,6 +127,50 @@ def test_what_reads_a_tree_runs_nothing_of_it(
     # What acts on the tree runs its programs: the marks work.
     host.lowlat("rollback")
     assert any((host.path / "ran").iterdir()) == (maker is not make_pi)
+
+
+@pytest.mark.parametrize("maker", [make], ids=lambda maker: maker.__name__)
+def test_a_dry_run_of_promote_names_what_changes(
+    tmp_path: Path, namespace: Namespace, maker: Callable[[Path, Namespace], Host]
+) -> None:
+    host = make_tried(maker, tmp_path / "host", namespace)
+    words = json.loads(host.read("var/lib/lowlat/trials.json"))["pending"]["words"]
+    host.write("proc/cmdline", " ".join(words))
+    host.done("boot", "record")
+    for options in ([], ["--follow-kernels"], []):
+        foreseen = host.done("promote", "--dry-run", *options)
+        said = host.done_as_foreseen("promote", *options)
+        assert foreseen_changes(foreseen.splitlines())
+        assert said.splitlines()[0] == foreseen.splitlines()[-1].replace("would be", "is")
+        again = host.lowlat("promote", "--dry-run", "--json", *options).json()
+        assert not again["changed"] and len(again["said"]) == 1
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_a_dry_run_of_promote_refuses_as_the_act(host: Host, later: bool) -> None:
+    """The file of lowlat's does not win, or the generator reads none."""
+    other = f"gnulinux-{OLDER}-advanced-0a1b-2c3d"
+    if later:
+        host.write("etc/default/grub.d/zzz.cfg", f"GRUB_DEFAULT='{other}'\n")
+    else:
+        _without_drop_ins(host)
+    host.update_grub()
+    name = f"lowlat>{apply_and_try(host)}"
+    why = refusal(host, "promote")
+    assert host.lowlat("promote", "--dry-run").refused() == why
+    place = "etc/default/grub.d/zzz.cfg" if later else "etc/default/grub"
+    assert place in why
+    host.write(place, f"{host.read(place)}GRUB_DEFAULT='{name}'\n")
+    host.done_as_foreseen("promote")
+    assert host.status()["state"] == "promoted"
+
+
+def _without_drop_ins(host: Host) -> None:
+    """A grub-mkconfig as that of RHEL 7, which reads /etc/default/grub alone."""
+    text = Path("/usr/sbin/grub-mkconfig").read_text()
+    host.write("etc/mkconfig", text.replace("default/grub.d", "default/grub.no"))
+    (host.path / "etc/mkconfig").chmod(0o755)
+    host.mount("--bind", host.path / "etc/mkconfig", host.path / "usr/sbin/grub-mkconfig")
 
 
 _CHANGES = """#!/bin/sh

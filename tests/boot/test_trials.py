@@ -178,7 +178,7 @@ def test_what_promote_had_a_person_set_is_named_by_rollback(host: Host) -> None:
     name = f"lowlat>{apply_and_try(host)}"
     settings = host.read("etc/default/grub").replace("DEFAULT=0", f"DEFAULT='{name}'")
     host.write("etc/default/grub", settings)
-    host.done("promote")
+    assert "undoes it, but for a setting of yours, which it names" in host.done("promote")
     told = f"lowlat-gen: /etc/default/grub sets GRUB_DEFAULT='{name}', which goes with lowlat: "
     dry = host.lowlat("rollback", "--dry-run")
     act = host.lowlat("rollback")

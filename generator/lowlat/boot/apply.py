@@ -15,7 +15,7 @@ from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders import by_hand, detect
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.interface import BootMenu, Loader, Unwritable
-from lowlat.boot.transaction import LOCK, Transaction, edited, edited_since, gone
+from lowlat.boot.transaction import Transaction, edited, edited_since, gone
 from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.model.machine import Machine
@@ -217,15 +217,7 @@ def foresee(proposal: Proposal, loader: Loader, root: Root) -> Mapping[str, str]
     with Foreseen(root) as change:
         _write_inputs(proposal, loader, change)
         loader.foresee(change, proposal.plans)
-    return with_state(change)
-
-
-def with_state(change: Foreseen) -> Mapping[str, str]:
-    """The ways with those of the transaction's own files."""
-    for path in (LOCK, journals.JOURNAL) if change.ways else ():
-        if path == journals.JOURNAL or change.root.absent(path):
-            change.ways[path] = "add" if change.root.absent(path) else "change"
-    return change.ways
+    return change.with_state()
 
 
 def _write_inputs(proposal: Proposal, loader: Loader, change: Transaction) -> None:

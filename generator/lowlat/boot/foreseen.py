@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.boot import journal as journals
 from lowlat.boot.disk import FileSnapshot
-from lowlat.boot.transaction import Transaction
+from lowlat.boot.journal import JOURNAL
+from lowlat.boot.transaction import LOCK, Transaction
 from lowlat.host.root import Root
 from lowlat.render import hooks
 
@@ -20,6 +22,7 @@ class Foreseen(Transaction):
     def __init__(self, root: Root) -> None:
         super().__init__(root)
         self.ways: dict[str, str] = {}
+        self._journalled: set[str] = set()
 
     def __enter__(self) -> Foreseen:
         self.journal = journals.read(self.disk)
@@ -36,9 +39,20 @@ class Foreseen(Transaction):
         except Refused:
             return hooks.PROGRAM
 
+    def with_state(self) -> Mapping[str, str]:
+        """The ways with those of the transaction's own files."""
+        if self.ways and self.root.absent(LOCK):
+            self.ways[LOCK] = "add"
+        if self._journalled:
+            self.ways[JOURNAL] = "add" if self.root.absent(JOURNAL) else "change"
+        return self.ways
+
     def _set(self, path: str, wanted: Optional[FileSnapshot]) -> None:
         now = self.disk.get(path)
+        self._known(path, now)
+        self._journalled.add(path)
         if _kind(now) == _kind(wanted):
+            self._journalled.discard(path)
             self.ways.pop(path, None)
         elif wanted is None:
             self.ways[path] = "remove"

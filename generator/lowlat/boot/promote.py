@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Trying an entry once, recording that it came up, and making it the default."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Optional
 
@@ -8,6 +9,7 @@ from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, hooks, kexec, trials, way_to_try
 from lowlat.boot.disk import Disk
+from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.programs import Unchecked
@@ -176,6 +178,17 @@ def promote(root: Root, loader: Loader, entry: BootEntry, follow: bool) -> BootM
     """Make a tried entry the default."""
     with Transaction(root) as change:
         check_tried(root, loader, entry)
-        known = replace(trials.read(root), promoted=entry.id, follow=follow)
-        with trials.written(root, known):
+        with trials.written(root, _promoted(root, entry, follow)):
             return loader.make_default(change, entry, follow)
+
+
+def foresee(root: Root, loader: Loader, entry: BootEntry, follow: bool) -> Mapping[str, str]:
+    """What promote() would do to each file that it would change: Foreseen.ways."""
+    with Foreseen(root) as change:
+        loader.foresee_default(change, entry, follow)
+        change.put(trials.TRIALS, trials.text(_promoted(root, entry, follow)))
+    return change.with_state()
+
+
+def _promoted(root: Root, entry: BootEntry, follow: bool) -> Trials:
+    return replace(trials.read(root), promoted=entry.id, follow=follow)

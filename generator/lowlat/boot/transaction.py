@@ -130,9 +130,7 @@ class Transaction:
 
     def _set(self, path: str, wanted: Optional[FileSnapshot]) -> None:
         now = self.disk.get(path)
-        entry = self.journal.entries.get(path, JournalEntry(now))
-        if _edited(path, entry, now):
-            raise edited_since(path)
+        entry = self._known(path, now)
         if digest(now) == digest(wanted):
             return
         self.make_folders(path)
@@ -141,6 +139,12 @@ class Transaction:
         self._mine = self._mine.with_entry(path, JournalEntry(first, ours))
         self._record(self.journal.with_entry(path, JournalEntry(entry.before, ours)))
         self.disk.set(path, wanted)
+
+    def _known(self, path: str, now: Optional[FileSnapshot]) -> JournalEntry:
+        entry = self.journal.entries.get(path, JournalEntry(now))
+        if _edited(path, entry, now):
+            raise edited_since(path)
+        return entry
 
     def _record(self, journal: Journal) -> None:
         journals.write(self.disk, journal)

@@ -69,3 +69,8 @@ def written(root: Root, trials: Trials) -> Iterator[None]:
 
 def write(root: Root, trials: Trials) -> None:
     _FILE.write(Disk(root), trials)
+
+
+def text(trials: Trials) -> str:
+    """The content of the record's file."""
+    return _FILE.text(trials)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, foreign, tuned_profile
-from lowlat.boot.apply import Proposal, with_state, write_profile
+from lowlat.boot.apply import Proposal, write_profile
 from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders.interface import BootEntry, BootMenu
 from lowlat.boot.transaction import Transaction
@@ -30,7 +30,7 @@ def foresee(proposal: Proposal, root: Root) -> Mapping[str, str]:
         _write_inputs(proposal, change)
         if not tuned_profile.selected(root):
             tuned_profile.foresee_selection(change)
-    return with_state(change)
+    return change.with_state()
 
 
 def _write_inputs(proposal: Proposal, change: Transaction) -> None:

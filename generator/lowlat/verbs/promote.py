@@ -26,13 +26,17 @@ def main(args: PromoteArguments) -> int:
         options.show_change(args.json, False, said, line_of(boot.default), line_of(entry))
         return 0
     promote.check_tried(root, loader, entry)
-    as_asked = trials.read(root).follow is args.follow_kernels and boot.default == entry
+    follow, tried = args.follow_kernels, entry
+    entry = boot.promoted(tried, follow)
+    as_asked = trials.read(root).follow is follow and boot.default == entry
     if args.dry_run:
-        said = [f"the default would be {entry.id}"]
+        said = [*options.foreseen(promote.foresee(root, loader, tried, follow))]
+        said.append(f"the default would be {entry.id}, Linux {entry.release}")
     else:
-        entry = promote.promote(root, loader, entry, args.follow_kernels).default or entry
+        entry = promote.promote(root, loader, tried, follow).default or entry
         said = [f"the default is {entry.id}, Linux {entry.release}"]
-        said.append("'lowlat-gen rollback' undoes it")
+        yours = ", but for a setting of yours, which it names" if any(loader.outlasting()) else ""
+        said.append(f"'lowlat-gen rollback' undoes it{yours}")
     image = next(iter(entry.files), "")
     if image and entry.release not in image:
         said.append(

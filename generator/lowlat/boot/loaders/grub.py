@@ -190,42 +190,38 @@ class Grub(Loader):
         bare = _without_ours(self._config.generate())
         if entry is None:
             change.put_back(grub_default.OWN)
-        elif "default/grub.d" in (self._root.read(self._config.mkconfig) or ""):
-            images = (item.image for item in self._menu().entries if item.id_path == entry.name)
-            image = next(images, "").rpartition("/")[2]
-            change.write(grub_default.OWN, grub_default.own(entry, image, follow))
+        else:
+            self._write_default(change, entry, follow)
         text = self._config.generate()
         if _without_ours(text) != grub_cfg.with_default_of(bare, text):
             raise Refused(f"{grub_default.OWN}: changes more than the default")
         boot = self._boot(grub_cfg.parse(text))
-        wanted = next(boot.tuned(), None) if follow else entry
-        if wanted is not None and (boot.default is None or boot.default.id != wanted.id):
-            raise self._not_default(wanted)
+        wanted = entry and boot.promoted(entry, follow)
+        if wanted and (boot.default is None or boot.default.id != wanted.id):
+            raise grub_default.not_own(self._root, self._config.mkconfig, wanted)
         return text, boot
 
-    def _not_default(self, wanted: BootEntry) -> Refused:
-        if self._root.absent(grub_default.OWN):
-            why = f"{self._config.mkconfig} reads no files in /etc/default/grub.d"
-            hint = f"set GRUB_DEFAULT='{wanted.name}' in /etc/default/grub, then promote again"
-            return Refused(why, hint=hint)
-        why = f"{grub_default.OWN} does not make {wanted.id} the default"
-        return Refused(why, hint=f"take GRUB_DEFAULT out of {grub_default.setting(self._root)}")
+    def _write_default(self, change: Transaction, entry: BootEntry, follow: bool) -> None:
+        if grub_default.is_read(self._root, self._config.mkconfig):
+            images = (item.image for item in self._menu().entries if item.id_path == entry.name)
+            image = next(images, "").rpartition("/")[2]
+            change.write(grub_default.OWN, grub_default.own(entry, image, follow))
+
+    def foresee_default(self, change: Foreseen, entry: BootEntry, follow: bool) -> None:
+        boot, mkconfig = self.describe(), self._config.mkconfig
+        wanted = boot.promoted(entry, follow)
+        theirs = grub_default.theirs(self._root, mkconfig)
+        if theirs is not None:
+            kept = self._environment.read()
+            item = self._menu().find(kept.get("saved_entry", "") if theirs == "saved" else theirs)
+            if item is None or item.id != wanted.id:
+                raise grub_default.not_own(self._root, mkconfig, wanted)
+        self._write_default(change, entry, follow)
+        if change.ways or boot.default != wanted:
+            change.ways[self._config.path] = "generate"
 
     def outlasting(self) -> Iterator[str]:
-        value, kept = grub_default.value(self._root), self._environment.read()
-        saved = kept.get("saved_entry", "")
-        own = (f"{grub_entries.SUBMENU}>", f"{grub_entries.SUBMENU}:")
-        if value.startswith(own):
-            file = grub_default.setting(self._root)
-            other = "saved" if saved and not saved.startswith(own) else "0"
-            write = f"{self._config.mkconfig} -o {self._config.path}"
-            yield (
-                f"{file} sets GRUB_DEFAULT='{value}', which goes with lowlat: set "
-                f"GRUB_DEFAULT={other} there, or what it was, then {write}"
-            )
-        elif value == "saved" and saved.startswith(own):
-            path, unset = self._environment.path, self._environment.command("unset", "saved_entry")
-            yield f"{path} has saved_entry={saved}, which goes with lowlat: {unset}"
+        return grub_default.outlasting(self._root, self._config, self._environment)
 
     def remove(self) -> None:
         self._config.tidy()

@@ -9,6 +9,8 @@ from typing import Optional
 from lowlat.base import encode
 from lowlat.base.errors import Refused
 from lowlat.boot.loaders import grub_entries, grub_menu
+from lowlat.boot.loaders.grub_config import GrubConfig
+from lowlat.boot.loaders.grub_env import Environment
 from lowlat.boot.loaders.grub_menu import Menu
 from lowlat.boot.loaders.interface import BootEntry
 from lowlat.host.root import Root
@@ -50,10 +52,46 @@ def setting(root: Root) -> str:
     return next((path for path, text in texts if _SETS.search(text)), "/etc/default/grub")
 
 
-def value(root: Root) -> str:
+def _value(root: Root) -> str:
     """The value that this file gives it, without quotes; "" for none."""
     found = _SETS.findall(root.read(setting(root)) or "")
     return found[-1].strip().strip("\"'") if found else ""
+
+
+def is_read(root: Root, mkconfig: str) -> bool:
+    """Whether grub-mkconfig reads lowlat's file."""
+    return "default/grub.d" in (root.read(mkconfig) or "")
+
+
+def theirs(root: Root, mkconfig: str) -> Optional[str]:
+    """The value of another file's that wins over lowlat's; None if lowlat's wins."""
+    wins = is_read(root, mkconfig) and setting(root) < OWN
+    return None if wins else _value(root)
+
+
+def not_own(root: Root, mkconfig: str, wanted: BootEntry) -> Refused:
+    """The refusal where lowlat's file does not make this entry the default."""
+    if not is_read(root, mkconfig):
+        why = f"{mkconfig} reads no files in /etc/default/grub.d"
+        hint = f"set GRUB_DEFAULT='{wanted.name}' in /etc/default/grub, then promote again"
+        return Refused(why, hint=hint)
+    why = f"{OWN} does not make {wanted.id} the default"
+    return Refused(why, hint=f"take GRUB_DEFAULT out of {setting(root)}")
+
+
+def outlasting(root: Root, config: GrubConfig, environment: Environment) -> Iterator[str]:
+    """A default of a person's that names an entry of lowlat's, and what to do."""
+    value, saved = _value(root), environment.read().get("saved_entry", "")
+    own = (f"{grub_entries.SUBMENU}>", f"{grub_entries.SUBMENU}:")
+    if value.startswith(own):
+        other = "saved" if saved and not saved.startswith(own) else "0"
+        yield (
+            f"{setting(root)} sets GRUB_DEFAULT='{value}', which goes with lowlat: set "
+            f"GRUB_DEFAULT={other} there, or what it was, then {config.mkconfig} -o {config.path}"
+        )
+    elif value == "saved" and saved.startswith(own):
+        unset = environment.command("unset", "saved_entry")
+        yield f"{environment.path} has saved_entry={saved}, which goes with lowlat: {unset}"
 
 
 def check(menu: Menu, kept: Mapping[str, str], place: int, remedy: Mapping[str, str]) -> None:

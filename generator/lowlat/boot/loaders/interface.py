@@ -98,6 +98,10 @@ class BootMenu:
             return True
         return not entry_line.is_trial_of(entry.words, tried.words)
 
+    def promoted(self, entry: BootEntry, follow: bool) -> BootEntry:
+        """The entry that promoting this one makes the default: with ``follow`` the newest."""
+        return next(self.tuned(), entry) if follow else entry
+
     def by_id(self, ident: str) -> Optional[BootEntry]:
         return next((entry for entry in self.entries if entry.id == ident), None)
 
@@ -203,6 +207,11 @@ class Loader(Protocol):
     ) -> BootMenu:
         """Boot this entry from now on, or with ``follow`` the newest kernel's tuned one; None
         restores the default that was there before."""
+
+    def foresee_default(self, change: Foreseen, entry: BootEntry, follow: bool) -> None:
+        """What make_default() would do to the loader's files. Raises Refused as it does, as far as
+        that can be told without the loader's programs."""
+        return
 
     def refresh(self, plan_of: PlanOf, follow: bool) -> str:
         """Update the entries after a kernel came or went; with ``follow`` the newest tuned entry
