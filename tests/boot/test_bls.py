@@ -453,6 +453,31 @@ def test_a_custom_cfg_that_sets_the_default_is_refused(fedora: Host) -> None:
     fedora.done("rollback")
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "set extra=one\nset extra=two\n",
+        "probe --set=extra -u $root\n",
+        "source $prefix/mine.cfg\n",
+        ". ${config_directory}/mine.cfg\n",
+        "load_env -f (hd0,gpt1)/my.env\n",
+    ],
+)
+def test_a_word_that_is_not_known_is_never_left_out(rows: str, fedora: Host) -> None:
+    config = fedora.read("boot/grub2/grub.cfg")
+    fedora.write("boot/grub2/grub.cfg", f"{config}{rows}")
+    for path in (fedora.path / FEDORA).glob("*.conf"):
+        path.write_text(re.sub(r"(?m)^options.*", r"\g<0> $extra", path.read_text()))
+    before = fedora.snapshot()
+    refused = [fedora.lowlat("apply", *words).refused() for words in (("--dry-run",), ())]
+    assert refused[0] == refused[1] and "what $extra stands for is not known" in refused[1]
+    assert fedora.snapshot() == before
+    fedora.write("boot/grub2/grub.cfg", f"{config}set extra=quiet\n")
+    fedora.done("apply")
+    lines = [keys["options"][0] for name, keys in parse(fedora, FEDORA).items() if "low" in name]
+    assert lines and all("quiet" in line.split() for line in lines)
+
+
 def test_a_configuration_that_boots_no_saved_entry_is_refused(fedora: Host) -> None:
     fedora.write("boot/grub2/grub.cfg", _GRUB_CFG.replace("${saved_entry}", "0"))
     before = fedora.snapshot()

@@ -138,6 +138,24 @@ def test_a_trial_boots_once_whatever_others_store(cloud: Host, tmp_path: Path) -
     assert cloud.config == before
 
 
+@pytest.mark.parametrize("condition", ["", 'if [ -n "$mine" ]; then\n', "if true; then\n"])
+def test_a_script_that_sets_the_default_later_has_no_trial(
+    condition: str, host: Host, tmp_path: Path
+) -> None:
+    rows = f"{condition}set default=0\n{'fi' if condition else ''}\n"
+    host.write("etc/grub.d/42_site", f"#!/bin/sh\nexec tail -n +3 $0\n{rows}")
+    (host.path / "etc/grub.d/42_site").chmod(0o755)
+    host.update_grub()
+    host.done("apply")
+    entry = f"lowlat>{entries_of(host)[RELEASE]}-trial"
+    if "mine" not in condition:  # so GRUB would not boot it
+        assert boot(host.config, {"next_entry": entry}, tmp_path).path == (STOCK,)
+    assert "42_site sets the default after" in host.lowlat("trial").refused()
+    (host.path / "etc/grub.d/42_site").unlink()
+    host.update_grub()
+    host.done("trial")
+
+
 def _hint(line: str) -> str:
     """The command in brackets at the end of a refusal."""
     return line.rstrip().rpartition(" (")[2][:-1]

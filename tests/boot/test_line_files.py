@@ -61,6 +61,7 @@ DROP_IN = "/etc/default/grub.d/50-cloudimg-settings.cfg"
 ZFS = "\n### BEGIN /etc/grub.d/{0} ###\n{1}### END /etc/grub.d/{0} ###\n"
 ENTRY = f"menuentry 'Linux' {{\n\tlinux /boot/vmlinuz-{R} root=UUID=1 @\n}}\n"
 PIBOOT = "[all]\nos_prefix=current/\n[tryboot]\nos_prefix=new/\n"
+PROXMOX = {"etc/kernel/proxmox-boot-uuids": "1A2B-3C4D\n", "usr/sbin/proxmox-boot-tool": ""}
 SYSTEMD_BOOT = {"LoaderInfo": "systemd-boot 255"}
 PI = {"boot/firmware/config.txt": "include more.txt\n", "boot/firmware/cmdline.txt": "root=1 ro\n"}
 
@@ -314,14 +315,17 @@ TREES = {
         "kernelstub",
         "/etc/kernelstub/configuration",
         'kernelstub -a "',
-        {"etc/kernelstub/configuration": '{"kernel_options": ["quiet", @]}\n'},
+        {
+            "etc/kernelstub/configuration": '{"kernel_options": ["quiet", @]}\n',
+            "usr/bin/kernelstub": "",
+        },
         variables=SYSTEMD_BOOT,
     ),
     "proxmox-boot-tool": Tree(
         "proxmox-boot-tool",
         "/etc/kernel/cmdline",
         "append to the line of /etc/kernel/cmdline: ",
-        {**KERNEL_CMDLINE, "etc/kernel/proxmox-boot-uuids": "1A2B-3C4D\n"},
+        {**KERNEL_CMDLINE, **PROXMOX},
         ("proxmox-boot-tool refresh",),
         variables=SYSTEMD_BOOT,
     ),
@@ -329,7 +333,7 @@ TREES = {
         "proxmox-boot-tool",
         DROP_IN,
         f"append to GRUB_CMDLINE_LINUX_DEFAULT in {DROP_IN}: ",
-        {**SETTINGS, "etc/kernel/proxmox-boot-uuids": "1A2B-3C4D\n"},
+        {**SETTINGS, **PROXMOX},
         ("proxmox-boot-tool refresh",),
         f"/boot/vmlinuz-{R}",
     ),
@@ -611,6 +615,27 @@ def test_a_boards_script_has_a_name_of_its_own(name: str, tmp_path: Path) -> Non
 def test_an_orange_pi_has_armbians_file_by_another_name(tmp_path: Path) -> None:
     plant(tmp_path, replace(TREES["Armbian"], files={"boot/orangepiEnv.txt": "extraargs=@\n"}))
     assert "append to extraargs= in /boot/orangepiEnv.txt: " in gen(tmp_path, "apply")
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"etc/kernel/proxmox-boot-uuids": "1A2B-3C4D\n"},
+        {"etc/kernelstub/configuration": "{}\n"},
+    ],
+)
+def test_a_managers_file_without_the_manager_counts_for_nothing(
+    left: dict[str, str], tmp_path: Path
+) -> None:
+    tree = TREES["systemd-boot"]
+    plant(tmp_path, replace(tree, files={**tree.files, **left}))
+    assert "\nloader    systemd-boot\n" in gen(tmp_path, "status")
+
+
+def test_xen_is_started_by_the_grub_that_has_its_entries(tmp_path: Path) -> None:
+    tree = TREES["Xen"]
+    plant(tmp_path, replace(tree, files={**tree.files, "boot/grub2/grub.cfg": ENTRY}))
+    assert "-o /boot/grub/grub.cfg\n" in gen(tmp_path, "apply")
 
 
 def test_a_grub_that_systemd_boot_starts_is_grub(tmp_path: Path) -> None:

@@ -130,10 +130,19 @@ def propose(
                 "entries: the plan sets it"
             )
     if plan not in plans:
-        why = f"the distribution has made no boot entry for kernel {plan.kernel}"
-        raise Unwritable(why, hint="name an installed one with --kernel")
+        raise Unwritable(
+            _no_entry(boot, str(plan.kernel)), hint="name an installed one with --kernel"
+        )
     notes += [*_left_to_user(decision, plan), *_sealed(root)]
     return Proposal(decision, plan, tuple(plans), tuple(dict.fromkeys((*_warnings(plans), *notes))))
+
+
+def _no_entry(boot: BootMenu, release: str) -> str:
+    """Why no entry of this kernel can be copied."""
+    other = next((each for each in boot.entries if each.release == release and not each.ours), None)
+    if other is None:
+        return f"the distribution has made no boot entry for kernel {release}"
+    return f"{other.id} boots Linux {release}, and is none of the plain entries that lowlat copies"
 
 
 def _check_cpus(plan: Plan, stock: Sequence[str], machine: Machine) -> None:

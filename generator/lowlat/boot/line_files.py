@@ -177,7 +177,8 @@ def _xen(root: Root, _: BootLoader) -> LineFile:
     if root.exists("/opt/xensource/libexec/xen-cmdline"):
         return LineFile("Xen of XenServer")
     configs = (f"/boot/{name}/grub.cfg" for name in ("grub2", "grub"))
-    config = next(filter(root.exists, configs), "/boot/grub/grub.cfg")
+    own = (path for path in configs if f"{_BEGIN}20_linux_xen" in (root.read(path) or ""))
+    config = next(own, "/boot/grub/grub.cfg")
     return LineFile("Xen", _grub_settings(root), {"config": config})
 
 

@@ -119,7 +119,7 @@ def _manager(root: Root) -> Optional[BootLoader]:
     if root.exists(opal):
         return BootLoader(PETITBOOT, "", opal)
     uuids = "/etc/kernel/proxmox-boot-uuids"
-    if root.read(uuids):
+    if root.read(uuids) and any(map(root.exists, ("/etc/pve", "/usr/sbin/proxmox-boot-tool"))):
         return BootLoader(PROXMOX, "", uuids)
     if root.exists("/usr/bin/sdbootutil"):
         suse = re.search(r"^LOADER_TYPE=\W?([\w-]+)", root.read(_SUSE) or "", re.MULTILINE)
@@ -129,7 +129,9 @@ def _manager(root: Root) -> Optional[BootLoader]:
     if root.exists(transactional) and _mounts_root_read_only(root):
         return BootLoader(TRANSACTIONAL, "", transactional)
     kernelstub = "/etc/kernelstub/configuration"
-    if systemd_boot_ran(root) and root.exists(kernelstub):
+    pop = re.search(r"^ID=\W?pop\b", root.read("/etc/os-release") or "", re.MULTILINE)
+    there = pop or root.exists("/usr/bin/kernelstub")
+    if there and systemd_boot_ran(root) and root.exists(kernelstub):
         return BootLoader(KERNELSTUB, "", kernelstub)
     return None
 

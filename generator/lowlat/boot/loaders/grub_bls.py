@@ -23,6 +23,9 @@ ENTRIES = "/boot/loader/entries"
 #: What grub.cfg reads besides itself, in its own folder (util/grub.d/41_custom.in, 01_users.in).
 _SOURCED = ("custom.cfg", "user.cfg")
 
+#: Environment blocks, as 00_header names them.
+_BLOCKS = ("grubenv", "env_block", "$env_block")
+
 _NAME = re.compile(r"\$\{?(\w+)\}?")
 
 
@@ -93,12 +96,13 @@ class Bls(EntryFiles):
 
     def _known(self) -> Mapping[str, str]:
         """GRUB's variables: grub.cfg's, overridden by those of the environment block. One that is
-        named nowhere in what GRUB reads is empty."""
+        named nowhere in what GRUB reads is empty, if all that GRUB reads is known."""
         read = (self._root.read(f"{self._folder}/{name}") or "" for name in _SOURCED)
         config = "\n".join((self._config(), *read))
         values = (value for each in self._read() for _, value in each.pairs)
         used = {name for value in values for name in _NAME.findall(value)}
-        unset = {name: "" for name in used if not re.search(rf"\b{name}\b", config)}
+        more = grub_cfg.reads_more(config, (*_SOURCED, *_BLOCKS))
+        unset = {name: "" for name in used if not more and not re.search(rf"\b{name}\b", config)}
         return {**unset, **grub_cfg.variables(config), **self._environment.read()}
 
     def _follows(self, default: BootEntry, newest: BootEntry) -> bool:

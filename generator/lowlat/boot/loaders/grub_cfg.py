@@ -122,21 +122,55 @@ def _defaults(text: str) -> tuple[str, tuple[str, ...]]:
     replaces it; and the defaults that scripts set under conditions of their own."""
     default = "0"
     others: list[str] = []
+    for _, conditions, value in _set_defaults(text):
+        if "next_entry" in value:
+            continue
+        if all("next_entry" in condition for condition in conditions):
+            default = value
+        else:
+            others.append(value)
+    return default, tuple(others)
+
+
+def _set_defaults(text: str) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """Each row that sets the default: its script, the conditions around it, the value."""
+    script = ""
     conditions: list[str] = []
     for row in _outside(text):
-        found = _DEFAULT.match(row)
-        if _IF.match(row):
+        section, found = _SECTION.match(row), _DEFAULT.match(row)
+        if section:
+            script = section[1] or ""
+        elif _IF.match(row):
             conditions.append(row)
         elif row.lstrip().startswith("elif") and conditions:
             conditions[-1] = row
         elif _FI.match(row) and conditions:
             conditions.pop()
-        elif found and "next_entry" not in found[1]:
-            if all("next_entry" in condition for condition in conditions):
-                default = _unquoted(found[1])
-            else:
-                others.append(_unquoted(found[1]))
-    return default, tuple(others)
+        elif found:
+            yield script, tuple(conditions), _unquoted(found[1])
+
+
+def reads_more(text: str, known: Sequence[str]) -> str:
+    """A row, outside of entries, that has GRUB read another file than those of these names; "" for
+    none."""
+    reads = re.compile(r"\s*(?:source|\.|configfile|load_env\s+(?:-f|--file)[ =])\s*(\S+)")
+    for row in _outside(text):
+        found = reads.match(row)
+        if found and re.split(r"[/}]", found[1].strip("\"'}"))[-1] not in known:
+            return row.strip()
+    return ""
+
+
+def sets_default_again(text: str, known: Sequence[str]) -> str:
+    """The script of /etc/grub.d that sets the default after 00_header chose the entry for one boot;
+    "" for none. What it sets by one of these ``known`` variables does not count."""
+    chosen = False
+    for script, conditions, value in _set_defaults(text):
+        by_known = any(name in condition for condition in conditions for name in known)
+        if chosen and not by_known:
+            return script or "a person"
+        chosen = chosen or "next_entry" in value
+    return ""
 
 
 def sets_default(text: str) -> bool:

@@ -12,6 +12,7 @@ from lowlat.base.errors import Refused
 from lowlat.base.process import Finished
 from lowlat.boot import programs
 from lowlat.boot.disk import Disk
+from lowlat.boot.loaders import grub_cfg
 from lowlat.boot.loaders.interface import BootEntry
 from lowlat.host.root import Root
 
@@ -114,6 +115,10 @@ class Environment:
         the tuned entry would boot again and again."""
         if "save_env next_entry" not in config:
             raise Refused(f"{path} does not clear a one-shot entry")
+        script = grub_cfg.sets_default_again(config, ("next_entry", *_OTHERS))
+        if script:
+            why = f"{path}: {script} sets the default after the entry for one boot was chosen"
+            raise Refused(why, hint=f"take 'set default=' out of it; {_BY_KEXEC}")
         self._check_block()
         for name in _OTHERS:
             value = self.read().get(name)
