@@ -614,6 +614,15 @@ def test_entries_lie_on_the_partition_of_the_one_that_booted(
     assert host.status()["default"]["entry"] == f"debian-{RELEASE}.efi"
 
 
+def test_entries_of_another_system_on_a_second_esp_are_left_alone(debian: Host) -> None:
+    debian.write("efi/loader/entries/old.conf", snippet("5.10.0-9-amd64", "root=/dev/sda9"))
+    debian.write("efi/loader/loader.conf", "timeout 3\n")
+    debian.done_as_foreseen("apply")
+    assert len(parse(debian, DEBIAN)) == 6 and list(parse(debian, "efi/loader/entries")) == [
+        "old.conf"
+    ]
+
+
 def test_unified_images_under_secure_boot_are_left_to_the_person(
     tmp_path: Path, namespace: Namespace
 ) -> None:

@@ -22,6 +22,7 @@ from lowlat.boot.loaders.entry_files import EntryFiles
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Unwritable, named
 from lowlat.host import firmware, unified_image
 from lowlat.host.root import Root
+from lowlat.probe.kernel import running_release
 
 #: The boot partition: XBOOTLDR before the EFI system partition.
 _PLACES = ("/boot", "/efi", "/boot/efi")
@@ -42,7 +43,9 @@ def find(root: Root, _: str) -> Optional[SystemdBoot]:
     booted = bls_entries.base_name(firmware.loader_variable(root, "LoaderEntrySelected") or "")
     with_ours = (each for each in places if any(map(bls_entries.is_ours, _names(root, each))))
     with_booted = (each for each in places if booted in _names(root, each))
-    place = next(itertools.chain(with_ours, with_booted, places))
+    release = running_release(root) or "none"
+    with_running = (each for each in places if release in " ".join(_names(root, each)))
+    place = next(itertools.chain(with_ours, with_booted, with_running, places))
     return SystemdBoot(root, place, [each for each in places if each != place])
 
 
