@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lowlat import __version__
 from lowlat.base import resources
 from lowlat.base.terminal import bold, filled, item, say, section
-from lowlat.boot import status, way_to_try
+from lowlat.boot import entry_line, status, way_to_try
 from lowlat.boot.loaders.interface import BootEntry
 from lowlat.boot.status import Status
 from lowlat.host.archive import open_root
@@ -92,12 +92,18 @@ def _describe(found: Status) -> Iterator[str]:
     yield f"running   {_running(found)}"
     for entry in found.boot.tuned():
         tried = "tried" if found.is_tried(entry) else "not tried yet"
-        yield f"kernel    {entry.release}: {entry.id}, {tried}"
+        yield f"kernel    {entry.release}: {_called(found, entry)}, {tried}"
     for half in found.missing:
         what = "boot parameters" if half == "boot" else "run-time settings"
         yield f"missing   the {what} are not in effect"
     for note in found.notes:
         yield from filled(note, "note      ", " " * 10)
+
+
+def _called(found: Status, entry: BootEntry) -> str:
+    """Its id, or its line where a person adds that."""
+    markers = [word for word in entry.words if entry_line.marked([word])]
+    return f"the line with {markers[-1]}" if found.by_hand and markers else entry.id
 
 
 def _named(found: Status, entry: BootEntry) -> str:
