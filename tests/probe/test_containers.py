@@ -75,6 +75,7 @@ def test_wsl_is_one_whose_line_windows_has(release: str, tmp_path: Path) -> None
         said = lowlat(verb, "--root", root, *words).refused()
         assert said.startswith("this is WSL, whose kernel Windows starts: ")
         assert line in said and said.endswith("after 'wsl --shutdown')")
+    assert line in " ".join(lowlat("doctor", "--root", root).out.split())
     noted = f"this is WSL, whose kernel Windows starts: {line}"
     assert noted in " ".join(lowlat("status", "--root", root).out.split())
     assert lowlat("probe", "--root", root, "--json").json()["container"] == "wsl"

@@ -27,7 +27,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.plan import profile
 from lowlat.plan.interrupt_movers import on_host
 from lowlat.plan.read_back import read_planned
-from lowlat.probe.container import read_container
+from lowlat.probe.container import read_container, told
 from lowlat.rehearse import packages as kernels
 from lowlat.rehearse import qemu, vm
 from lowlat.verbs import VERBS, chosen_plan, options
@@ -150,8 +150,8 @@ def _container(root: Root) -> Iterator[Lack]:
     name = read_container(root)
     if name:
         verbs = ("plan", "apply", "trial", "promote", "tune", "runtime", "render")
-        what = f"the host: this is a container ({name})"
-        yield Lack(verbs, what, "", "run lowlat-gen on the host")
+        what, instead = told(name)
+        yield Lack(verbs, f"the host: {what}", "", instead)
     if not root.live:
         return
     allowed, online = CpuSet.of(os.sched_getaffinity(0)), root.read_cpus(f"{CPU}/online")

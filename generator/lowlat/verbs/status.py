@@ -14,6 +14,7 @@ from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.machine import Machine
 from lowlat.probe import probe
+from lowlat.probe.container import told
 from lowlat.verbs import chosen_plan, options
 
 #: By state: its meaning ("is"), the next command, and the purpose of that command.
@@ -52,7 +53,7 @@ def _standing(found: Status, machine: Machine) -> Iterator[str]:
         yield from item("now", f"{_NOW}: CPU {found.now.plan.isolated}")
     yield from item("running", _running(found))
     if machine.container:
-        yield from item("container", f"{machine.container}: run lowlat-gen on its host")
+        yield from item("container", f"{machine.container}: {told(machine.container)[1]}")
     yield from section("Next", (line for step in steps for line in item(*step)))
     yield ""
     yield "'lowlat-gen doctor' shows what is missing here, 'lowlat-gen help' all verbs."
