@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import re
@@ -21,6 +22,9 @@ from support.cli import lowlat_process as lowlat
 from support.waits import GUARD_S
 
 pytestmark = pytest.mark.slow
+
+#: F_SETPIPE_SZ (include/uapi/linux/fcntl.h).
+_SET_PIPE_SIZE = 1031
 
 
 def test_version_is_printed() -> None:
@@ -134,17 +138,15 @@ def test_a_terminal_gets_the_colour_that_it_can_show(
 
 def test_a_reader_that_goes_away_ends_it_as_a_signal_does() -> None:
     """Not with 0: a check that failed would pass."""
-    writer = subprocess.Popen(
-        [*GEN, "explain", "--all"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert writer.stdout is not None and writer.stderr is not None
-    writer.stdout.readline()
-    writer.stdout.close()
-    assert writer.stderr.read() == ""
-    assert writer.wait(GUARD_S) == 141
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, _SET_PIPE_SIZE, 4096)  # less than is said
+    argv = [*GEN, "explain", "--all"]
+    program = subprocess.Popen(argv, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    os.read(reader, 1)
+    os.close(reader)
+    assert program.stderr is not None and program.stderr.read() == ""
+    assert program.wait(GUARD_S) == 141
 
 
 @pytest.mark.parametrize(
