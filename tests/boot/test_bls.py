@@ -285,6 +285,27 @@ def test_a_trial_replaces_no_entry_that_somebody_armed(fedora: Host) -> None:
     fedora.done("trial")
 
 
+def test_promote_is_refused_without_room_for_the_default(fedora: Host) -> None:
+    """In the dry run too, and nothing is recorded."""
+    fedora.done("apply")
+    fedora.done("trial")
+    entry = entries_of(fedora)[RELEASE]
+    boot_entry(fedora, FEDORA, f"{entry}-trial", "boot-1")
+    fedora.done("boot", "record")
+    edit = ("grub2-editenv", "/boot/grub2/grubenv")
+    fedora.chroot(*edit, "unset", "next_entry")
+    used = len(fedora.read("boot/grub2/grubenv").rstrip("#"))
+    old, new = f"saved_entry={environment(fedora)['saved_entry']}\n", f"saved_entry={entry}\n"
+    room = 1024 - used + len(old) - len(new) - len("filler=\n")
+    for length, fits in ((room + 1, False), (room, True)):
+        assert fedora.chroot(*edit, "set", f"filler={'x' * length}").status == 0
+        if not fits:
+            why = refusal(fedora, "promote")
+            assert f"it has no room for saved_entry={entry} (" in why
+            assert fedora.lowlat("promote", "--dry-run").refused() == why
+    fedora.done_as_foreseen("promote")
+
+
 def test_what_somebody_made_the_default_since_stays(fedora: Host) -> None:
     fedora.done("apply")
     fedora.chroot("grub2-editenv", "/boot/grub2/grubenv", "set", f"saved_entry={ID}-{RELEASE}")
@@ -505,6 +526,7 @@ def test_a_trial_replaces_no_boot_into_the_setup(debian: Host) -> None:
     why = refusal(debian, "trial")
     assert "auto-reboot-to-firmware-setup is set to boot next, once" in why
     assert debian.lowlat("trial", "--dry-run").refused() == why
+    assert "cancel it: bootctl set-oneshot '')" in why
     debian.chroot("bootctl", "set-oneshot", "")
     debian.done("trial")
     debian.done("trial")

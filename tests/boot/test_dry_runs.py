@@ -129,7 +129,7 @@ def test_what_reads_a_tree_runs_nothing_of_it(
     assert any((host.path / "ran").iterdir()) == (maker is not make_pi)
 
 
-@pytest.mark.parametrize("maker", [make], ids=lambda maker: maker.__name__)
+@pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)
 def test_a_dry_run_of_promote_names_what_changes(
     tmp_path: Path, namespace: Namespace, maker: Callable[[Path, Namespace], Host]
 ) -> None:
@@ -141,9 +141,9 @@ def test_a_dry_run_of_promote_names_what_changes(
         foreseen = host.done("promote", "--dry-run", *options)
         said = host.done_as_foreseen("promote", *options)
         assert foreseen_changes(foreseen.splitlines())
-        assert said.splitlines()[0] == foreseen.splitlines()[-1].replace("would be", "is")
+        assert said.splitlines()[0] in foreseen.replace("would be", "is").splitlines()
         again = host.lowlat("promote", "--dry-run", "--json", *options).json()
-        assert not again["changed"] and len(again["said"]) == 1
+        assert not again["changed"] and not foreseen_changes(again["said"])
 
 
 @pytest.mark.parametrize("later", [True, False])

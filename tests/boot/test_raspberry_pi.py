@@ -97,6 +97,12 @@ def test_a_trial_is_for_one_boot(pi: Host) -> None:
     assert (pi.status()["state"], pi.status()["next"]) == ("tried", None)
 
 
+def test_a_trial_replaces_no_tryboot_of_another_program(pi: Host) -> None:
+    pi.done("apply")
+    pi.write(f"{_FOLDER}/tryboot.txt", "kernel=new/vmlinuz\n")
+    assert "is another program's, and a trial would replace it" in refusal(pi, "trial")
+
+
 def test_a_power_cut_after_arming_is_a_stock_boot(pi: Host) -> None:
     pi.done("apply")
     pi.done("trial")

@@ -162,8 +162,8 @@ class EntryFiles(Loader, ABC):
     def _unmake(self) -> None:
         """Remove the files that hold the default, if nothing else is in them."""
 
-    def _settings(self) -> Sequence[str]:
-        """The files that hold the default and the entry for one boot."""
+    def _settings(self, name: str = "") -> Sequence[str]:
+        """The files that hold the default, or would hold this one, and the entry for one boot."""
         return ()
 
     def refresh(self, plan_of: PlanOf, follow: bool) -> str:
@@ -245,7 +245,7 @@ class EntryFiles(Loader, ABC):
             self._restore()
             return self.describe()
         boot, before = self.describe(), self._default()
-        wanted = next(boot.tuned(), entry) if follow else entry
+        wanted = boot.promoted(entry, follow)
         if wanted not in boot.entries:
             raise Refused(f"{wanted.name} is not there any more", hint="'lowlat-gen status'")
         self._change(wanted.name)
@@ -255,18 +255,33 @@ class EntryFiles(Loader, ABC):
             raise Refused(f"the loader did not take {wanted.name} for its default")
         return after
 
+    def foresee_default(self, change: Foreseen, entry: BootEntry, follow: bool) -> None:
+        name = self.describe().promoted(entry, follow).name
+        if self._default() == name:
+            return
+        self._check_default(name)
+        change.put(_KEPT.path, _KEPT.text(self._kept(name)))
+        for path in self._settings(name):
+            change.ways[path] = "add" if change.root.absent(path) else "change"
+
+    def _check_default(self, name: str) -> None:
+        """Raises Refused if this entry cannot be stored as the default."""
+
     def _change(self, name: str) -> None:
         """Make this entry the default."""
+        if self._default() != name:
+            self._check_default(name)
+            _KEPT.write(self._disk, self._kept(name))
+            self._set_default(name)
+
+    def _kept(self, name: str) -> _Kept:
+        """What is recorded before this entry becomes the default."""
         now = self._default()
-        if now == name:
-            return
         known = _KEPT.read(self._disk) or _Kept(
             now, (), any(map(self._root.absent, self._settings()))
         )
         # Until the new default is set the old one holds: it stays recorded as lowlat's.
-        ours = (name, *(each for each in known.ours if each == now))
-        _KEPT.write(self._disk, replace(known, ours=ours))
-        self._set_default(name)
+        return replace(known, ours=(name, *(each for each in known.ours if each == now)))
 
     def _set_last(self) -> Optional[str]:
         """The default that lowlat set last."""

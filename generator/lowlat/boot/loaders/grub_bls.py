@@ -115,7 +115,10 @@ class Bls(EntryFiles):
     def _set_default(self, name: Optional[str]) -> None:
         self._environment.set("saved_entry", name)
 
-    def _settings(self) -> Sequence[str]:
+    def _check_default(self, name: str) -> None:
+        self._environment.check_room("saved_entry", name)
+
+    def _settings(self, name: str = "") -> Sequence[str]:
         return (self._environment.path,)
 
     def _unmake(self) -> None:

@@ -73,8 +73,22 @@ class Environment:
         finally:
             self.tidy()
         if done.status != 0 or self.read().get(name) != value:
-            hint = f"'{self.command('list')}' shows what fills it, unset what is not needed"
-            raise Refused(f"{self.path}: {done.last_words}", hint=hint)
+            raise self._refused(done.last_words)
+
+    def _refused(self, why: str) -> Refused:
+        hint = f"'{self.command('list')}' shows what fills it, unset what is not needed"
+        return Refused(f"{self.path}: {why}", hint=hint)
+
+    def check_room(self, name: str, value: str) -> None:
+        """Raises Refused if this value does not fit into the file, or nothing can write it."""
+        programs.need(self._root, *_TOOLS)
+        data = self._root.read_bytes(self.path)
+        if data is None:
+            return
+        old = self._held().get(name)
+        less = 0 if old is None else len(f"{name}={old}\n".encode())
+        if len(data.rstrip(b"#")) - less + len(f"{name}={value}\n".encode()) > len(data):
+            raise self._refused(f"it has no room for {name}={value}")
 
     def _edit(self, words: Sequence[str]) -> Finished:
         tool = programs.need(self._root, *_TOOLS)

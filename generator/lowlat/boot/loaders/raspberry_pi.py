@@ -71,8 +71,11 @@ class RaspberryPi(EntryFiles):
             self._check_setting(key, default)
         if "tryboot_a_b" in (self._root.read(f"{self.path}/autoboot.txt") or ""):
             raise Unwritable(f"{self.path}/autoboot.txt: tryboot changes between two systems here")
-        if self._root.exists(f"{self.path}/tryboot.txt") and not self._tried():
+        if self._is_others():
             raise Unwritable(f"{self.path}/tryboot.txt is another program's")
+
+    def _is_others(self) -> bool:
+        return self._root.exists(f"{self.path}/tryboot.txt") and not self._tried()
 
     def _check_setting(self, key: str, default: str) -> None:
         """Whether both a stock boot and a trial find the files where lowlat expects them."""
@@ -135,8 +138,8 @@ class RaspberryPi(EntryFiles):
         part = _PART.format(file=f"{name}.txt", more="") if name and name != _STOCK else ""
         self._put_text("config.txt", self._without_ours("config.txt") + part)
 
-    def _settings(self) -> Sequence[str]:
-        return [f"{self.path}/config.txt"] if self._default() else []
+    def _settings(self, name: str = "") -> Sequence[str]:
+        return [f"{self.path}/config.txt"] if name or self._default() else []
 
     def foresee(self, change: Foreseen, plans: Sequence[Plan]) -> None:
         super().foresee(change, plans)
@@ -146,6 +149,11 @@ class RaspberryPi(EntryFiles):
     def _next(self) -> str:
         armed = self._has_mailbox() and self._mailbox(_GET_FLAGS, 0) & 1
         return (self._tried() or "") if armed else ""
+
+    def check_unarmed(self) -> None:
+        if self._is_others():
+            why = f"{self.path}/tryboot.txt is another program's, and a trial would replace it"
+            raise Refused(why, hint="move it away first")
 
     def check_one_shot(self) -> None:
         if not self._root.live:

@@ -177,6 +177,9 @@ class SystemdBoot(EntryFiles):
     def _next(self) -> str:
         return self._variable("OneShot") or ""
 
+    def _cancel(self) -> str:
+        return "bootctl set-oneshot ''"
+
     def one_shot(self, entry: Optional[BootEntry]) -> None:
         self._bootctl("set-oneshot", None if entry is None else entry.name)
 
