@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base import resources
-from lowlat.boot import line_files, programs
+from lowlat.boot import extlinux, line_files, programs
+from lowlat.boot.line_file import KERNEL_CMDLINE
 from lowlat.host import boot_loader
 from lowlat.host.boot_loader import BootLoader
 from lowlat.host.root import Root
@@ -66,7 +67,7 @@ class ForeignLoader:
         names = (name for name in root.names(self.path) if self.path and name.endswith(".conf"))
         paths = (self.path, *(f"{self.path}/{name}" for name in names))
         texts = [re.sub(r"(?m)^\s*#.*", "", root.read(path) or "") for path in paths]
-        texts = [line_files.of_label(text, self.label) for text in texts]
+        texts = [extlinux.of_label(text, self.label) for text in texts]
         bare = [rf"(?<![^\s\"'=]){re.escape(word)}(?![^\s\"'])" for word in words]
         return any(all(re.search(word, text) for word in bare) for text in texts)
 
@@ -81,7 +82,7 @@ def recognise(root: Root, loader: Optional[BootLoader]) -> ForeignLoader:
     if found.section == line_files.UNKNOWN and loader:
         keys["name"] = loader.kind
     new = "" if root.exists(found.path) else ", a new file that begins with the running line"
-    whole = found.path == line_files.KERNEL_CMDLINE
+    whole = found.path == KERNEL_CMDLINE
     facts = {"file": f"{found.path}{new if whole else ''}", **found.facts}
     commands = _filled(keys.pop("then", ""), facts).split(" | ")
     there = (each for each in commands if programs.find(root, each.partition(" ")[0]))
@@ -113,7 +114,7 @@ def source(root: Root, word: str) -> str:
     folder = "/etc/default/grub.d"
     paths = [f"{folder}/{file}" for file in root.names(folder) if file.endswith(".cfg")]
     own = line_files.find(root, boot_loader.recognise(root)).path
-    for path in reversed(["/etc/default/grub", *paths, line_files.KERNEL_CMDLINE, own]):
+    for path in reversed(["/etc/default/grub", *paths, KERNEL_CMDLINE, own]):
         if pattern.search(root.read(path) or ""):
             owner = next((who for part, who in _OWNERS if part in path), "")
             return f"{path}, of {owner}" if owner else path

@@ -13,7 +13,7 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, hooks, line_files, programs
+from lowlat.boot import entry_line, grub_line, hooks, programs
 from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders import (
     grub_cfg,
@@ -44,7 +44,7 @@ def find(root: Root, folder: str) -> Optional[Grub]:
     names = sorted(("grub", "grub2"), key=lambda name: not folder.endswith(f"/{name}"))
     mkconfig = programs.find(root, *(f"{name}-mkconfig" for name in names))
     check = programs.find(root, *(f"{name}-script-check" for name in names))
-    if mkconfig and check and line_files.is_generated(root, f"{folder}/grub.cfg"):
+    if mkconfig and check and grub_line.is_generated(root, f"{folder}/grub.cfg"):
         return Grub(root, GrubConfig(root, folder, mkconfig, check))
     return None
 
