@@ -71,6 +71,7 @@ class Walk:
             kept = [word for word in line if _name(word) not in self.planned]
             self.host.run_line(" ".join([*kept, *planned]), "boot-1")
         elif self.ask("trial"):
+            self.host.keep("trial")
             for entry in self._tuned():
                 self.lines[entry] = self.host.line(entry)
             self.host.start(self.boots["trial"], "boot-1")
@@ -458,6 +459,57 @@ def test_each_edited_and_each_removed_file_is_told(walk: Walk) -> None:
             path.unlink()
             assert host.lowlat("status").out != said, path
             path.write_text(text)
+
+
+# ------------------------------------------------------------------ lost records
+
+
+@pytest.mark.parametrize("stage", ["applied", "trial", "promoted"])
+def test_without_a_record_nothing_of_lowlats_is_left(walk: Walk, stage: str) -> None:
+    """Of each file of the state, and of all: rollback removes what is lowlat's."""
+    host = walk.host
+    if not host.path.with_name(f"{host.path.name}-{stage}").exists():
+        return
+    host.restore(stage)
+    state = host.path / "var/lib/lowlat"
+    files = sorted(path.relative_to(state) for path in state.rglob("*.json"))
+    for lost in (*([file] for file in files), files):
+        for over in (False, True):
+            host.restore(stage)
+            for file in lost:
+                (state / file).unlink()
+            _check_taken_back(walk, [str(file) for file in lost], over)
+
+
+def _check_taken_back(walk: Walk, lost: list[str], over: bool) -> None:
+    """Roll back without these files, and ``over`` another apply."""
+    host = walk.host
+    told = host.lowlat("status").out
+    if "journal.json" in lost:
+        assert "journal.json is gone" in told and "'lowlat-gen rollback'" in told, (lost, told)
+    if over and host.lowlat(*walk.apply.split()).status:
+        return
+    dry, before = host.lowlat("rollback", "--dry-run"), host.snapshot(TOPS)
+    done, after = host.lowlat("rollback"), host.snapshot(TOPS)
+    by_hand = walk.by_hand and "was added by hand" in done.err
+    assert by_hand or (done.status, done.err) == (0, ""), (lost, over, done)
+    changed = {
+        path: held for path, held in after.items() if held != walk.files["pristine"].get(path)
+    }
+    ours = [path for path, held in changed.items() if "lowlat" in path or _names_lowlat(held[2])]
+    assert ours == [], (lost, over)
+    boots = host.boots()
+    known = "default.json" not in lost  # else the stock entry of the tuned kernel
+    assert boots == walk.boots["pristine"] if known else "lowlat" not in boots, (lost, over)
+    files = {path for path, held in before.items() if not stat.S_ISDIR(held[0])}
+    gone = {path for path in files.difference(after) if not path.startswith("sys/")}
+    removed = set(re.findall(r"^would remove /(\S+)", dry.out, re.MULTILINE))
+    assert gone == removed, (lost, over)
+    assert host.status()["state"] == "none", (lost, over)
+
+
+def _names_lowlat(held: object) -> bool:
+    return isinstance(held, bytes) and b"lowlat" in held.replace(b"\0", b"")
 
 
 # ------------------------------------------------------------------ power cuts

@@ -7,6 +7,7 @@ import base64
 import hashlib
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -215,4 +216,66 @@ def test_one_rollback_is_enough_where_the_state_is_damaged(host: Host, name: str
     told = f"{name} is damaged" in " ".join(doctor.out.split())
     assert told is (doctor.status == 1) is (name != "plan.json"), doctor
     host.done("rollback")
+    assert host.snapshot() == before
+
+
+# ------------------------------------------------------------ without a record
+
+
+def forget_state(host: Host) -> None:
+    shutil.rmtree(host.path / _STATE)
+
+
+@pytest.mark.parametrize("kind", ["host", "fedora", "debian"])
+def test_without_its_state_lowlat_knows_what_it_wrote(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    host, before = promoted(kind, request)
+    forget_state(host)
+    said = host.done("status")
+    assert said.startswith("lowlat's record of its changes is lost") and "journal.json" in said
+    rolled = host.done_as_foreseen("rollback")
+    assert rolled.startswith("nothing of lowlat's is left\nnote: /var/lib/lowlat/journal.json")
+    assert ("the default before lowlat" in rolled) is (kind != "host")
+    assert not host.status()["default"]["ours"]
+    after = host.snapshot()
+    assert not [path for path in after if path not in before and "lowlat" in path]
+    assert host.status()["state"] == "none" and host.done("rollback") == "nothing is applied\n"
+
+
+@pytest.mark.parametrize("kind", ["host", "fedora", "debian"])
+def test_apply_does_not_take_lowlats_older_files_for_somebodys(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    host, before = promoted(kind, request)
+    forget_state(host)
+    host.done("apply")
+    host.done("rollback")
+    assert not [path for path in host.snapshot() if path not in before and "lowlat" in path]
+    assert not host.status()["default"]["ours"]
+
+
+def test_an_edited_file_without_a_record_is_kept_and_named(host: Host) -> None:
+    host.done("apply")
+    forget_state(host)
+    host.write("etc/grub.d/99_lowlat", f"{host.read('etc/grub.d/99_lowlat')}# by hand\n")
+    assert "99_lowlat was edited since lowlat wrote it" in host.done("status")
+    assert "/etc/grub.d/99_lowlat was edited" in refusal(host, "apply")
+    answer = host.lowlat("rollback")
+    assert answer.status == 1 and "kept because it was edited since: /etc/grub.d" in answer.err
+    left = {path for path in host.snapshot(["etc"]) if "lowlat" in path}
+    assert left == {"etc/grub.d/99_lowlat"} and "lowlat.plan=" not in host.config
+    (host.path / "etc/grub.d/99_lowlat").unlink()
+    host.update_grub()
+    assert host.done("rollback") == "nothing is applied\n"
+
+
+def test_what_only_sounds_like_lowlats_is_not_taken(host: Host) -> None:
+    """A package's unit that a person masked or changed, and files of a person's by such names."""
+    (host.path / "etc/systemd/system").mkdir(parents=True)
+    (host.path / "etc/systemd/system/lowlat-boot.service").symlink_to("/dev/null")
+    host.write("etc/default/grub.d/zz-lowlat.cfg", "GRUB_TIMEOUT=3\n")
+    before = host.snapshot()
+    assert host.status()["state"] == "none"
+    assert host.done("rollback") == "nothing is applied\n"
     assert host.snapshot() == before

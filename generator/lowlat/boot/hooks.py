@@ -7,34 +7,19 @@ boot, the other records a trial."""
 from collections.abc import Iterable, Iterator
 from typing import Optional
 
-from lowlat.base import resources
 from lowlat.base.errors import Refused
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
 from lowlat.render import hooks
 from lowlat.render.hooks import RenderedFile
 
-_PLUGIN = "95-lowlat.install"
-_PLUGINS = ("/usr/lib/kernel/install.d",)
-
-#: Run, in order of name, when a kernel's package is installed or removed.
-_SCRIPTS = ("/etc/kernel/postinst.d/zz-lowlat", "/etc/kernel/postrm.d/zz-lowlat")
-
-_BOOT = "lowlat-boot.service"
-
-#: Started by systemd.wants= on a trial's line, in no other boot.
-_TRIAL = "lowlat-trial.service"
-
 #: What OpenRC, runit, s6 and sysvinit have while they run.
 _OTHER_INITS = ("/run/openrc", "/run/runit", "/run/s6", "/run/initctl")
-
-_UNITS = ("/usr/lib/systemd/system", "/lib/systemd/system")
-_OWN_UNITS = "/etc/systemd/system"
 
 
 def has_systemd(root: Root) -> bool:
     """Whether this system boots with systemd."""
-    return not has_other_init(root) and any(root.exists(folder) for folder in _UNITS)
+    return not has_other_init(root) and any(root.exists(folder) for folder in hooks.UNITS)
 
 
 def has_other_init(root: Root) -> bool:
@@ -50,21 +35,22 @@ def write_grub(change: Transaction) -> None:
 def write_plugin(change: Transaction) -> None:
     """Install the plugin unless a package installed it."""
     _write(change, [hooks.settings(change.program)])
-    _write(change, [_plugin()], _PLUGINS)
+    _write(change, [hooks.plugin()], hooks.PLUGINS)
 
 
 def write_kernel_scripts(change: Transaction) -> None:
-    _write(change, [hooks.settings(change.program), *_scripts()])
+    _write(change, [hooks.settings(change.program), *hooks.scripts()])
 
 
 def write_units(change: Transaction, *, tuned: bool) -> None:
     """Install the units unless a package installed them; ``tuned`` enables the first one."""
     if not has_systemd(change.root):
         return
-    _write(change, _units(change.program), _UNITS)
-    wanted = f"{_OWN_UNITS}/tuned.service.wants/{_BOOT}"
+    _write(change, hooks.units(change.program), hooks.UNITS)
+    own = f"{hooks.OWN_UNITS}/{hooks.BOOT}"
+    wanted = f"{hooks.OWN_UNITS}/tuned.service.wants/{hooks.BOOT}"
     if tuned:
-        change.link(wanted, _packaged(change.root, _BOOT, _UNITS) or f"{_OWN_UNITS}/{_BOOT}")
+        change.link(wanted, _packaged(change.root, hooks.BOOT, hooks.UNITS) or own)
     else:
         change.put_back(wanted)
 
@@ -72,8 +58,7 @@ def write_units(change: Transaction, *, tuned: bool) -> None:
 def upgrade(change: Transaction) -> Iterator[str]:
     """Rewrite the files that an earlier lowlat installed outside its package. Yields messages about
     edited files, which stay."""
-    grub = hooks.grub(change.program)
-    for file in (*grub, _plugin(), *_scripts(), *_units(change.program)):
+    for file in hooks.every(change.program):
         try:
             if file.path in change.journal.entries and change.disk.get(file.path) is not None:
                 _write(change, [file])
@@ -92,19 +77,3 @@ def _write(
 def _packaged(root: Root, name: str, folders: Iterable[str]) -> Optional[str]:
     paths = (f"{folder}/{name}" for folder in folders)
     return next((path for path in paths if root.exists(path)), None)
-
-
-def _plugin() -> RenderedFile:
-    text = resources.template(f"kernel-install/{_PLUGIN}")
-    return RenderedFile(f"/etc/kernel/install.d/{_PLUGIN}", 0o755, text)
-
-
-def _scripts() -> Iterator[RenderedFile]:
-    text = resources.template("kernel/zz-lowlat")
-    return (RenderedFile(path, 0o755, text) for path in _SCRIPTS)
-
-
-def _units(program: str) -> Iterator[RenderedFile]:
-    for name in (_BOOT, _TRIAL):
-        text = hooks.template(f"systemd/{name}", program)
-        yield RenderedFile(f"{_OWN_UNITS}/{name}", 0o644, text)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The journal: the files before lowlat wrote them, and digests of what it wrote. An entry is on
-disk before the write that it announces."""
+disk before the write that it announces. Of lowlat's files that have none (traces), nothing was
+there before."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from lowlat.base import files
+from lowlat.boot import traces
 from lowlat.boot.disk import Disk, FileSnapshot, digest
 from lowlat.boot.state_file import StateFile, lenient
 
@@ -56,16 +58,30 @@ _FILE = StateFile(
     JOURNAL,
     SCHEMA,
     lenient(Journal),
-    "it tells which files lowlat wrote: mend it or undo them by hand",
+    "mend it, or remove it: then 'lowlat-gen rollback' goes by the names of lowlat's files",
     0o600,
     frozen=True,
 )
 
 
 def read(disk: Disk, *, to_write: bool = False) -> Journal:
-    """The journal, empty if there is none. A later lowlat's is read too, unless ``to_write``.
-    Raises Refused if it is damaged."""
-    return _FILE.read(disk, to_write=to_write) or Journal()
+    """The journal, with lowlat's files that are missing in it. A later lowlat's is read too, unless
+    ``to_write``. Raises Refused if it is damaged."""
+    journal = _FILE.read(disk, to_write=to_write) or Journal()
+    lost = disk.root.absent(JOURNAL)
+    for path, (held, whole) in traces.read(disk).items():
+        if path not in journal.entries:
+            entry = JournalEntry(None, (digest(held),) if whole else ())
+            journal = journal.with_entry(path, entry)
+            folder = path.rpartition("/")[0]
+            if lost and ("lowlat" in folder or folder.startswith("/etc/tuned/")):
+                journal = journal.with_folder(folder)
+    return journal
+
+
+def is_lost(disk: Disk) -> bool:
+    """Whether files of lowlat's are there for the boot, but no journal."""
+    return disk.root.absent(JOURNAL) and any(map(traces.is_boots, read(disk).entries))
 
 
 def write(disk: Disk, journal: Journal) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rolling back: from any state, also after a crash, and any number of times."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Optional
 
@@ -33,10 +33,27 @@ _OWN = frozenset(
 )
 
 
-def applied(root: Root) -> bool:
+def applied(root: Root, loader: Optional[Loader]) -> bool:
     """Whether there is anything to roll back."""
     names = (name.partition(BESIDE)[0] for name in root.names(files.STATE))
-    return any(name in _OWN for name in names)
+    there = any(name in _OWN for name in names) or journals.is_lost(Disk(root))
+    return there or (loader is not None and any(_entries(loader)))
+
+
+def lost(root: Root, loader: Optional[Loader]) -> Iterator[str]:
+    """What a rollback cannot restore, because its record is gone."""
+    if journals.is_lost(Disk(root)):
+        yield f"{journals.JOURNAL} is gone, and with it what there was before lowlat"
+    if loader is not None:
+        yield from loader.lost()
+    yield from tuned_profile.lost(root)
+
+
+def _entries(loader: Loader) -> list[str]:
+    """The ids of lowlat's entries; none of a menu that is damaged."""
+    with suppress(LowlatError):
+        return [entry.id for entry in loader.describe().entries if entry.ours]
+    return []
 
 
 def reverse(root: Root, loader: Optional[Loader]) -> list[str]:
@@ -86,7 +103,8 @@ def foresee(root: Root, loader: Optional[Loader]) -> Mapping[str, str]:
     own |= {f"{store.PLANS}/{name}" for name in root.names(store.PLANS)}
     for path in sorted(own - {store.PLANS}):
         ways.setdefault(path, "remove")
-    if {f"{files.STATE}/{name}" for name in root.names(files.STATE)} <= {*ways, LOCK, store.PLANS}:
+    there = {f"{files.STATE}/{name}" for name in root.names(files.STATE)}
+    if LOCK in there and there <= {*ways, LOCK, store.PLANS}:
         ways[LOCK] = "remove"
     return ways
 
@@ -110,15 +128,17 @@ def _restart_tuned(root: Root) -> str:
 
 
 def left(root: Root, loader: Loader) -> list[str]:
-    """Messages about stock entries that still carry a plan's line. lowlat does not change them: a
-    person added the line, or TuneD left it behind because it did not run."""
+    """Messages about what still boots a plan's line: entries of lowlat's that came of another
+    script, and stock entries. lowlat does not change these: a person added the line, or TuneD left
+    it behind because it did not run."""
+    still = (f"{ident} is still there" for ident in _entries(loader))
     leftovers = (
         f"{entry.id} still carries {word}, from {foreign.source(root, word)}"
         for entry in tuned_plugin.marked(loader.describe())
         for word in entry.words
         if entry_line.marked([word])
     )
-    return list(dict.fromkeys(leftovers))
+    return list(dict.fromkeys((*still, *leftovers)))
 
 
 def tidy(root: Root) -> None:

@@ -8,7 +8,15 @@ from typing import Optional
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import encode
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, promote, transaction, trials, tuned_plugin, way_to_try
+from lowlat.boot import (
+    entry_line,
+    promote,
+    rollback,
+    transaction,
+    trials,
+    tuned_plugin,
+    way_to_try,
+)
 from lowlat.boot import journal as journals
 from lowlat.boot.decision import Decision
 from lowlat.boot.disk import Disk
@@ -27,6 +35,8 @@ from lowlat.probe.container import read_container, told
 from lowlat.probe.kernel import running_release
 
 SCHEMA = "lowlat.status/1"
+
+_REMOVES = "'lowlat-gen rollback' removes what is lowlat's"
 
 #: The fields of a decision that the JSON form shows.
 _SHOWN = ("profile", "isolated", "boot", "runtime")
@@ -57,8 +67,10 @@ class Status:
     ``kernels`` are those with a tuned entry; ``edited`` the files changed since lowlat wrote
     them; ``missing`` the half that this boot lacks although it has the other one; ``loaded``
     whether ``systemctl kexec`` boots the pending trial; ``now`` what ``apply --now`` isolates
-    until the next boot. The form leaves out ``trial``, the command that tries the plan, "" if only
-    a person can have its line boot, and ``by_hand``, whether a person makes it the default.
+    until the next boot. The form leaves out ``remains``, whether anything can be rolled back,
+    ``lost``, whether what was there before cannot be restored, ``trial``, the command that tries
+    the plan, "" if only a person can have its line boot, and ``by_hand``, whether a person makes it
+    the default.
     """
 
     loader: Optional[str]
@@ -67,7 +79,8 @@ class Status:
     running: Running
     trials: Trials
     plans: dict[str, str]
-    journalled: bool
+    remains: bool
+    lost: bool
     edited: tuple[str, ...]
     missing: tuple[str, ...]
     notes: tuple[str, ...]
@@ -79,7 +92,7 @@ class Status:
     @property
     def state(self) -> str:
         if self.decision is None:
-            return "interrupted" if self.journalled else "none"
+            return "interrupted" if self.remains else "none"
         tuned_ids = {entry.id for entry in self.boot.tuned()}
         default = self.boot.default
         if self.decision.boot == "own" and self.loader and not tuned_ids:
@@ -142,8 +155,10 @@ def read(root: Root) -> Status:
         if plan.id == running.plan and (text := difference(plan, read_online(root)))
     )
     notes += [f"{path} was edited since lowlat wrote it" for path in edited]
-    lost = transaction.gone(disk, journal) if decision else []
-    notes += [f"{path} is gone: 'lowlat-gen apply' writes it again" for path in lost]
+    gone = transaction.gone(disk, journal) if decision else []
+    notes += [f"{path} is gone: 'lowlat-gen apply' writes it again" for path in gone]
+    lost = [f"{one}: {_REMOVES}" for one in rollback.lost(root, loader)]
+    notes += lost
     notes += [promote.edited(entry) for entry in boot.edited()]
     if running.trial and known.failed:
         notes.append(f"this trial does not count: {known.failed}")
@@ -164,7 +179,8 @@ def read(root: Root) -> Status:
         running,
         known,
         plans,
-        bool(journal),
+        rollback.applied(root, loader),
+        bool(lost),
         edited,
         missing,
         tuple(notes),

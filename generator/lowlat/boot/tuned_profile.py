@@ -3,7 +3,7 @@
 other. TuneD's two files of the selection are written before it starts; the administrator's are kept
 byte for byte, with --boot tuned also the file in which TuneD keeps its line."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Optional
 
 from lowlat.base import files
@@ -31,7 +31,7 @@ _KEPT = StateFile(
     lambda kept: decode(
         dict[str, Optional[FileSnapshot]], {path: kept.get(path) for path in _FILES}
     ),
-    "select a profile with tuned-adm",
+    "select a profile with tuned-adm, then remove it",
     0o600,
     frozen=True,
 )
@@ -40,6 +40,12 @@ _KEPT = StateFile(
 def selected(root: Root) -> bool:
     """Whether TuneD will load lowlat-local, the profile of this machine."""
     return (root.read(_ACTIVE) or "").split()[:1] == [LOCAL]
+
+
+def lost(root: Root) -> Iterator[str]:
+    """What restore() cannot restore, because its record is gone."""
+    if selected(root) and root.absent(_KEPT.path):
+        yield f"{_KEPT.path} is gone, and with it TuneD's profile before lowlat"
 
 
 def select(disk: Disk) -> None:

@@ -32,9 +32,11 @@ def main(args: RollbackArguments) -> int:
         said = _take_back_now(root, args.dry_run) if now.remains(root) else []
     except LowlatError as error:  # the boot entries must go all the same
         failed = error
-    rolled = rollback.applied(root)
+    # Also if the machine boots by another loader by now.
+    loader = None if by_hand.is_used(root) else find(root)
+    rolled = rollback.applied(root, loader)
     if rolled:
-        _boot(args, root, said)
+        _boot(args, root, said, loader)
     elif not args.dry_run:
         rollback.tidy(root)
     if failed:
@@ -68,19 +70,17 @@ def _narrow(cpus: CpuSet, root: Root) -> Iterator[str]:
             yield f"note: {task.name} stays on CPU {cpus} by its own mask"
 
 
-def _boot(args: RollbackArguments, root: Root, said: list[str]) -> None:
+def _boot(args: RollbackArguments, root: Root, said: list[str], loader: Optional[Loader]) -> None:
     # Refuse damaged state before any lock is taken.
-    disk = Disk(root)
-    journals.read(disk)
-    # Also if the machine boots by another loader by now.
-    loader = None if by_hand.is_used(root) else find(root)
+    journals.read(Disk(root))
+    lost = [f"note: {one}" for one in rollback.lost(root, loader)]
     outlasting = _outlasting(loader)
     if args.dry_run:
         said += options.foreseen(rollback.foresee(root, loader))
         with suppress(LowlatError):  # a damaged menu must not hide the rest
             entries = loader.describe().entries if loader else ()
             said += [f"would remove the entry {entry.id}" for entry in entries if entry.ours]
-        options.show_change(args.json, True, said)
+        options.show_change(args.json, True, [*said, *lost])
         if outlasting:
             raise Unmet("; ".join(outlasting))
         return
@@ -95,7 +95,10 @@ def _boot(args: RollbackArguments, root: Root, said: list[str]) -> None:
         place = foreign.source(root, f"{cmdline.MARKER}={added}")
         left = [f"the line of plan {added} was added by hand to {place}"]
     whole = not (kept or left or outlasting)
-    said.append("the boot is as it was before lowlat" if whole else "the rest is as it was")
+    if lost and whole:
+        said += ["nothing of lowlat's is left", *lost]
+    else:
+        said.append("the boot is as it was before lowlat" if whole else "the rest is as it was")
     if by_tuned:
         said.append("$tuned_params stays where TuneD put it, /etc/default/grub: it is empty now")
     options.show_change(args.json, True, said)

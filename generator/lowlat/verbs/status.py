@@ -66,6 +66,7 @@ def _texts(found: Status) -> list[tuple[str, str]]:
         "kexec": found.trial == way_to_try.BY_KEXEC,
         "either": found.trial == way_to_try.EITHER,
         "hand": found.by_hand,
+        "lost": found.lost,
     }
     names = (*(f"{state}-{way}" for way, here in ways.items() if here), state)
     return list(_STATES[next(name for name in names if name in _STATES)].items())

@@ -140,7 +140,7 @@ class EntryFiles(Loader, ABC):
         change.ways.update((f"{self.path}/{file}", "remove") for file in gone.values())
         known, default = not change.root.absent(_KEPT.path), before.default
         if not plans:
-            if known or (before.next and before.next.ours):
+            if known or any(self.lost()) or (before.next and before.next.ours):
                 kept = _KEPT.read(self._disk)
                 way = "remove" if kept and kept.made else "restore"
                 change.ways.update((path, way) for path in self._settings())
@@ -278,10 +278,23 @@ class EntryFiles(Loader, ABC):
         """What is recorded before this entry becomes the default."""
         now = self._default()
         known = _KEPT.read(self._disk) or _Kept(
-            now, (), any(map(self._root.absent, self._settings()))
+            self._before(now), (), any(map(self._root.absent, self._settings()))
         )
         # Until the new default is set the old one holds: it stays recorded as lowlat's.
         return replace(known, ours=(name, *(each for each in known.ours if each == now)))
+
+    def _before(self, now: Optional[str]) -> Optional[str]:
+        """The default without lowlat, by the one that is set: for an entry of lowlat's, whose
+        record was lost, the stock entry of its kernel."""
+        name = bls_entries.base_name(now or "")
+        if not bls_entries.is_ours(name):
+            return now
+        stock = self.describe().stock(entry_line.release_of(name))
+        return stock.name if stock else None
+
+    def lost(self) -> Iterator[str]:
+        if self._root.absent(_KEPT.path) and bls_entries.is_ours(self._default() or ""):
+            yield f"{_KEPT.path} is gone, and with it the default before lowlat"
 
     def _set_last(self) -> Optional[str]:
         """The default that lowlat set last."""
@@ -304,12 +317,12 @@ class EntryFiles(Loader, ABC):
 
     def _restore(self) -> None:
         """Restore the first default, unless another one was chosen since; idempotent."""
-        known = _KEPT.read(self._disk)
-        if known is not None:
-            now = bls_entries.base_name(self._default() or "")
-            if now in map(bls_entries.base_name, known.ours) or bls_entries.is_ours(now):
-                self._set_default(known.before)
-            if known.made:
-                self._unmake()
+        now = self._default()
+        name = bls_entries.base_name(now or "")
+        known = _KEPT.read(self._disk) or _Kept(self._before(now), ())
+        if name in map(bls_entries.base_name, known.ours) or bls_entries.is_ours(name):
+            self._set_default(known.before)
+        if known.made:
+            self._unmake()
         self._disk.unstage(_KEPT.path)
         self._disk.remove(_KEPT.path)

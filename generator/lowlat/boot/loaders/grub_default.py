@@ -14,10 +14,11 @@ from lowlat.boot.loaders.grub_env import Environment
 from lowlat.boot.loaders.grub_menu import Menu
 from lowlat.boot.loaders.interface import BootEntry
 from lowlat.host.root import Root
+from lowlat.render import hooks
 from lowlat.render.hooks import GRUB as SCRIPT
 
 #: The file of lowlat's that sets GRUB_DEFAULT.
-OWN = "/etc/default/grub.d/zz-lowlat.cfg"
+OWN = hooks.DEFAULT
 
 #: The distribution's script that makes the stock entries.
 LINUX = "/etc/grub.d/10_linux"

@@ -224,6 +224,10 @@ class Loader(Protocol):
         do."""
         return iter(())
 
+    def lost(self) -> Iterator[str]:
+        """What a rollback cannot restore in the loader, because its record is gone."""
+        return iter(())
+
     def remove(self) -> None:
         """Remove lowlat's entries after their inputs were removed."""
         return
