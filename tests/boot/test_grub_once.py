@@ -151,9 +151,14 @@ def test_a_script_that_sets_the_default_later_has_no_trial(
     if "mine" not in condition:  # so GRUB would not boot it
         assert boot(host.config, {"next_entry": entry}, tmp_path).path == (STOCK,)
     assert "42_site sets the default after" in host.lowlat("trial").refused()
-    (host.path / "etc/grub.d/42_site").unlink()
+    (host.path / "etc/grub.d/42_site").rename(host.path / "etc/42_site")
     host.update_grub()
     host.done("trial")
+    assert "the trial is set, but" not in host.done("status")
+    (host.path / "etc/42_site").rename(host.path / "etc/grub.d/42_site")
+    host.update_grub()
+    said = " ".join(host.done("status").split())
+    assert "the trial is set, but" in said and "42_site sets the default after" in said
 
 
 def _hint(line: str) -> str:

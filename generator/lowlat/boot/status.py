@@ -160,6 +160,8 @@ def read(root: Root) -> Status:
     lost = [f"{one}: {_REMOVES}" for one in rollback.lost(root, loader)]
     notes += lost
     notes += [promote.edited(entry) for entry in boot.edited()]
+    if loader and boot.next and boot.next.ours and (why := way_to_try.cannot_once(loader)):
+        notes.append(f"the trial is set, but {why}: 'lowlat-gen rollback' cancels it")
     if running.trial and known.failed:
         notes.append(f"this trial does not count: {known.failed}")
     elif failed := known.failed or ("" if running.trial else promote.failure(root, known)):
