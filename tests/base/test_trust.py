@@ -167,7 +167,12 @@ def test_a_program_that_others_can_change_is_not_named_to_hooks(checkout: Path, 
 
 @pytest.mark.parametrize(
     "first",
-    ["#!/usr/bin/env python3", "#!/bin/sh\n'''exec' /opt/python3 \"$0\" \"$@\"", "#!/opt/python3"],
+    [
+        "#!/usr/bin/env python3",
+        "#!/usr/bin/env -S python3 -B",
+        "#!/bin/sh\n'''exec' /opt/python3 \"$0\" \"$@\"",
+        "#!/opt/python3",
+    ],
 )
 def test_the_interpreter_is_found_behind_any_first_line(tmp_path: Path, first: str) -> None:
     name = "usr/bin/python3" if "env" in first else "opt/python3"
@@ -183,6 +188,11 @@ def test_the_interpreter_is_found_behind_any_first_line(tmp_path: Path, first: s
     [
         ("#!/usr/bin/env /opt/i", "opt/i"),
         ("#! /usr/bin/env  -S /opt/i -x", "opt/i"),
+        ("#!/usr/bin/env -S /usr/bin/env /opt/i", "opt/i"),
+        ("#!/usr/bin/env -S env -S env i", "usr/sbin/i"),
+        ("#!/usr/bin/env -S timeout 5 /opt/i", "opt/i"),
+        ("#!/usr/bin/env -S timeout 5 i", "usr/sbin/i"),
+        ("#!/usr/bin/sh /opt/i", "opt/i"),
         ("#!/opt/env sh", "opt/env"),
         ("#!/usr/bin/env i", "usr/local/sbin/i"),
         ("#!/usr/bin/env i", "usr/sbin/i"),
@@ -205,7 +215,17 @@ def test_what_runs_is_what_is_judged(tmp_path: Path, first: str, weak: str) -> N
 
 
 @pytest.mark.parametrize(
-    "first", ["#!i", "#!/usr/bin/env", "#!/usr/bin/env -i sh", "#!/usr/bin/env -S A=b sh"]
+    "first",
+    [
+        "#!i",
+        "#!/usr/bin/env",
+        "#!/usr/bin/env -i sh",
+        "#!/usr/bin/env -S A=b sh",
+        "#!/usr/bin/env -S sh -c 'exec /opt/i'",
+        '#!/usr/bin/env -S timeout 5 "/opt/i"',
+        "#!/usr/bin/env -S env PATH=/opt i",
+        "#!/usr/bin/env -S xargs -a/opt/list",
+    ],
 )
 def test_a_first_line_that_could_start_anything_is_refused(tmp_path: Path, first: str) -> None:
     write_tree(tmp_path, {"usr/bin/lowlat-gen": f"{first}\n", "usr/bin/env": ""})

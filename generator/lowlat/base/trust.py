@@ -28,6 +28,9 @@ _LONGEST_LINE = 4096
 #: A program in a script's first line, by its path or by a name for PATH.
 _PROGRAM = re.compile(r"/[\w./+-]+|\w[\w.+-]*")
 
+#: An option without a path.
+_OPTION = re.compile(r"-[\w=:,.-]*")
+
 #: The kernel's limit on scripts that are the interpreters of scripts (fs/exec.c, exec_binprm()).
 _NESTED = 5
 
@@ -139,19 +142,31 @@ def _started(path: str, top: str) -> Iterator[str]:
     yield words[0]
     if Path(words[0]).name == "env":
         yield from _by_env(path, lines[0], words[1:], top)
+    else:  # an interpreter runs its argument: the kernel does not split it
+        yield from (word.rstrip() for word in words[1:] if word.startswith("/"))
     called = re.match(r"'''exec' \"?(/[^\"\s]+)", lines[1]) if len(lines) > 1 else None
     if called:
         yield called[1]
 
 
 def _by_env(path: str, line: str, given: Sequence[str], top: str) -> Iterator[str]:
-    """The program that env(1) starts: by its path, or all places up to the first of PATH that has
-    it. Without -S, env gets one word only. Its options and variables could change everything."""
+    """The programs that env(1) may start: many, such as timeout and env itself, run what their
+    arguments name. Without -S, env gets one word only. Its options and variables could change
+    everything."""
     words = " ".join(given).split()
     split = words[:1] == ["-S"]
-    name = "".join(words[1:2] if split else words[:1])
-    if not _PROGRAM.fullmatch(name) or (len(words) > 1 and not split):
+    names = words[1:] if split else words
+    if not names or _OPTION.fullmatch(names[0]) or (len(names) > 1 and not split):
         raise _unclear(path, line)
+    for name in names:
+        if _PROGRAM.fullmatch(name):
+            yield from _places(name, top)
+        elif not _OPTION.fullmatch(name):
+            raise _unclear(path, line)
+
+
+def _places(name: str, top: str) -> Iterator[str]:
+    """A program by its path, or all places up to the first of PATH that has it."""
     for place in [name] if "/" in name else [f"{folder}/{name}" for folder in FOLDERS]:
         yield place
         found = Path(_below(top, _follow(place, top)[1]))
