@@ -8,7 +8,7 @@ entries."""
 import difflib
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Optional
 
 from lowlat.base import resources
@@ -82,6 +82,7 @@ def _lines() -> list[str]:
     return resources.parameters().read_text("utf-8").splitlines()
 
 
+@lru_cache(maxsize=512)
 def nearest(name: str, preferred: frozenset[str]) -> Optional[str]:
     """The known name that a misspelt one probably means; None if no name is similar. A dotted
     name is compared with dotted ones only, and must share one part with the result."""

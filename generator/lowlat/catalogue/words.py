@@ -73,6 +73,18 @@ class BootLine:
     def machine(self) -> Machine:
         return self.target.machine
 
+    @cached_property
+    def ticks_nowhere(self) -> bool:
+        """Whether the line asks for no tick on any CPU, or on any but the boot CPU and not its
+        siblings, which is no choice of CPUs to isolate: the kernel clears the boot CPU anyway."""
+        try:
+            cpus = CpuSet.parse_list(self.values.get("nohz_full", ""), last=max(self.effect.online))
+        except CpuSetError:
+            return False
+        boot = CpuSet.of([self.machine.cpus.boot])
+        beside = any(core.cpus & boot and core.cpus & cpus for core in self.machine.cores)
+        return self.effect.online - boot <= cpus and beside and not self.effect.unbalanced
+
 
 @dataclass(frozen=True)
 class WordRule:
@@ -113,23 +125,11 @@ def _hands_over(line: BootLine) -> bool:
     return line.effect.idle.driver == "acpi_idle" and natural == "intel_idle"
 
 
-def ticks_nowhere(line: BootLine) -> bool:
-    """Whether the line asks for no tick on any CPU, or on any but the boot CPU and not its
-    siblings, which is no choice of CPUs to isolate: the kernel clears the boot CPU anyway."""
-    try:
-        cpus = CpuSet.parse_list(line.values.get("nohz_full", ""), last=max(line.effect.online))
-    except CpuSetError:
-        return False
-    boot = CpuSet.of([line.machine.cpus.boot])
-    beside = any(core.cpus & boot and core.cpus & cpus for core in line.machine.cores)
-    return line.effect.online - boot <= cpus and beside and not line.effect.unbalanced
-
-
 #: The conditions of rules, by their names in words.ini.
 _CONDITIONS: Mapping[str, Callable[[BootLine], object]] = {
     "grace periods become normal after the boot": _normal_after_boot,
     "grace periods stay expedited": lambda line: not _normal_after_boot(line),
-    "no CPU keeps its tick": ticks_nowhere,
+    "no CPU keeps its tick": lambda line: line.ticks_nowhere,
     "not real-time": lambda line: line.target.kernel.realtime is False,
     "hardware with nosmt": lambda line: line.has("nosmt") and not line.target.guest,
     "intel_idle stays away anyway": lambda line: natural_driver(line.machine) != "intel_idle",
@@ -204,7 +204,7 @@ def _flags(line: BootLine) -> str:
 
 def missing(line: BootLine) -> Iterator[tuple[str, str]]:
     """The words that the line lacks, each with the reason."""
-    if ticks_nowhere(line):
+    if line.ticks_nowhere:
         return
     target, effect = line.target, line.effect
     boot = CpuSet.of([line.machine.cpus.boot])  # never to be isolated

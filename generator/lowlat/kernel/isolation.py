@@ -10,6 +10,9 @@ from lowlat.kernel.line import Word
 from lowlat.kernel.lists import ReadList, read_list
 from lowlat.model.cpuset import MAX_CPU, CpuSet
 
+#: The parameters that isolate CPUs.
+ISOLATING = ("isolcpus", "nohz_full")
+
 #: The kinds of isolation. TICK stops the tick; NOISE keeps unbound work, timers and lockup
 #: detection away (include/linux/sched/isolation.h, enum hk_type).
 _DOMAIN, _MANAGED, _TICK, _NOISE = "domain", "managed_irq", "nohz", "noise"
@@ -43,7 +46,7 @@ def housekeeping(boot: Booting) -> Isolation:
     """Read isolcpus= and nohz_full= in the order of the line: each is a call of
     housekeeping_setup() (kernel/sched/isolation.c)."""
     masks = _Masks()
-    words = boot.given("isolcpus", "nohz_full")
+    words = boot.given(*ISOLATING)
     if boot.needs("CPU_ISOLATION", *words):
         for word in words:
             _call(word, masks, boot)
@@ -120,7 +123,8 @@ def _flags(word: Word, boot: Booting) -> Optional[tuple[set[str], str]]:
 def _keeping_one(read: ReadList, word: Word, masks: _Masks, boot: Booting) -> CpuSet:
     """The CPUs of the list; without the boot CPU if no present CPU would be left."""
     most = boot.most_started if boot.has("isolation counts maxcpus=") else MAX_CPU + 1
-    if any(cpu < most for cpu in boot.present - read.cpus):
+    left = boot.present - read.cpus
+    if left and left.first < most:
         return read.cpus
     boot.note(word, f"must include one present CPU, using boot CPU:{boot.cpu}")
     return read.cpus - CpuSet.of([boot.cpu])
@@ -140,8 +144,10 @@ def _refused(kinds: set[str], isolated: CpuSet, masks: _Masks, boot: Booting) ->
     both = masks.kinds.get(_DOMAIN, masks.kinds.get(_TICK))
     if both is None or not kinds & {_DOMAIN, _TICK}:
         return None
-    left = [cpu for cpu in boot.present - (both | isolated) if cpu < boot.most_started]
-    if not left and boot.has("isolation keeps a CPU in neither"):
+    left = boot.present - (both | isolated)
+    if not (left and left.first < boot.most_started) and boot.has(
+        "isolation keeps a CPU in neither"
+    ):
         return "must include one present CPU neither in nohz_full= nor in isolcpus=domain"
     return None
 
@@ -150,7 +156,7 @@ def _without_boot_cpu(tickless: CpuSet, boot: Booting) -> CpuSet:
     """tick_nohz_init() (kernel/time/tick-sched.c) clears the CPU that keeps time."""
     if boot.cpu not in tickless or boot.built(_NONZERO):
         return tickless
-    for word in boot.given("isolcpus", "nohz_full"):
+    for word in boot.given(*ISOLATING):
         if word.name == "nohz_full":
             boot.note(word, f"the kernel clears CPU {boot.cpu}, which keeps time")
     return tickless - CpuSet.of([boot.cpu])

@@ -3,6 +3,7 @@
 bitmap_parselist())."""
 
 import re
+from functools import lru_cache
 from typing import NamedTuple, Optional
 
 from lowlat.kernel.booting import Booting
@@ -13,6 +14,9 @@ _REGION = re.compile(rf"(?:(all)|{_NUMBER}(?:-{_NUMBER})?)(?::([0-9]+)/([0-9]+))
 
 #: NR_CPUS where the kernel's configuration does not say it.
 _MOST = MAX_CPU + 1
+
+#: What only some kernels read in a list.
+_FACTS = _ALL, _LAST, _STRIDES = ("all in CPU lists", "N in CPU lists", "strides in CPU lists")
 
 
 class ReadList(NamedTuple):
@@ -27,15 +31,22 @@ class ReadList(NamedTuple):
 def read_list(text: str, boot: Booting) -> ReadList:
     """Read a list; without an error the kernel takes it whole."""
     bits, assumed = _bits(boot)
+    known = frozenset(fact for fact in _FACTS if boot.has(fact))
+    cpus, error = _read(text, bits, known)
+    return ReadList(cpus & boot.possible, error, assumed)
+
+
+@lru_cache(maxsize=128)
+def _read(text: str, bits: int, known: frozenset[str]) -> tuple[CpuSet, str]:
+    """The CPUs of a list for a kernel with some of _FACTS. One line is read many times, and its
+    lists name many CPUs."""
     ids: set[int] = set()
-    error = ""
     for part in filter(None, re.split(r"[,\s]", text)):
-        found = _region(part, bits, boot)
+        found = _region(part, bits, known)
         if isinstance(found, str):
-            error = found
-            break
+            return CpuSet.of(ids), found
         ids.update(found)
-    return ReadList(CpuSet.of(ids) & boot.possible, error, assumed)
+    return CpuSet.of(ids), ""
 
 
 def isolcpus_flags(value: str) -> str:
@@ -46,7 +57,7 @@ def isolcpus_flags(value: str) -> str:
 
 def last_id(boot: Booting) -> int:
     """The highest possible CPU: nr_cpu_ids - 1."""
-    return max(boot.possible)
+    return max(boot.possible.ids)
 
 
 def _bits(boot: Booting) -> tuple[int, str]:
@@ -61,14 +72,14 @@ def _bits(boot: Booting) -> tuple[int, str]:
     return _MOST, "" if config else "assumed: kernel configuration not found"
 
 
-def _region(part: str, bits: int, boot: Booting) -> "range | list[int] | str":
+def _region(part: str, bits: int, known: frozenset[str]) -> "range | list[int] | str":
     found = _REGION.fullmatch(part) if part.isascii() else None
     if not found:
         return f"'{part[:40]}' is no CPU number or range"
     every, first, last, used, group = found.groups()
-    if (every or "N" in (first, last)) and not boot.has(_fact(every)):
+    if (every or "N" in (first, last)) and _fact(every) not in known:
         return f"this kernel does not know '{every or 'N'}'"
-    if group and not boot.has("strides in CPU lists"):
+    if group and _STRIDES not in known:
         return "this kernel knows no strides"
     begin = 0 if every else _number(first, bits)
     end = bits - 1 if every else _number(last or first, bits)
@@ -80,7 +91,7 @@ def _region(part: str, bits: int, boot: Booting) -> "range | list[int] | str":
 
 
 def _fact(every: Optional[str]) -> str:
-    return "all in CPU lists" if every else "N in CPU lists"
+    return _ALL if every else _LAST
 
 
 def _number(text: str, bits: int) -> int:

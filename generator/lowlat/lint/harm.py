@@ -2,14 +2,16 @@
 """What is wrong with the state that a line comes to, and the words that cause it."""
 
 from collections.abc import Iterator
-from typing import Optional
+from functools import cache
+from typing import Callable, Optional
 
 from lowlat.base.errors import Refused
 from lowlat.catalogue import BY_NAME
 from lowlat.catalogue.names import NEVER
-from lowlat.catalogue.words import KEPT_LISTS, WordVerdict, ticks_nowhere
+from lowlat.catalogue.words import KEPT_LISTS, WordVerdict
 from lowlat.kernel.cpus import takes_nosmt
 from lowlat.kernel.idle import natural_driver
+from lowlat.kernel.isolation import ISOLATING
 from lowlat.kernel.line import Word
 from lowlat.kernel.lists import isolcpus_flags
 from lowlat.lint.booted import LintedLine
@@ -28,20 +30,32 @@ _SLOW = ("hpet", "acpi_pm", "jiffies", "pit", "refined-jiffies")
 #: The share of memory that huge pages may take.
 _MOST_PAGES = 0.8
 
+_Isolating = Callable[[str, str], Optional[Opinion]]
+
 
 def harms(line: LintedLine) -> dict[int, Opinion]:
     """By index, the opinion of each word that causes harm; the first reason of several."""
     found: dict[int, Opinion] = {}
+
+    @cache
+    def isolating(name: str, misread: str) -> Optional[Opinion]:
+        """Of all lists of a name: with thousands of CPUs, each would cost half a second."""
+        return next(_isolating(name, misread, line), None)
+
     for word in line.words:
         if line.taken(word):
-            for opinion in _of(word, line):
+            for opinion in _of(word, line, isolating):
                 found.setdefault(word.at, opinion)
     return found
 
 
-def _of(word: Word, line: LintedLine) -> Iterator[Opinion]:
-    if word.name in ("isolcpus", "nohz_full"):
-        yield from _isolating(word, line)
+def _of(word: Word, line: LintedLine, isolating: _Isolating) -> Iterator[Opinion]:
+    """``isolating`` has what is wrong with the lists of a name."""
+    misread = line.fate(word).why
+    if word.name in ISOLATING:
+        found = isolating(word.name, misread if "using boot CPU" in misread else "")
+        if found:
+            yield found._replace(fix=_with_flags(found.fix, word))
     elif word.name == "nohz":
         yield from _ticking(line)
     elif word.name in KEPT_LISTS:
@@ -54,26 +68,25 @@ def _of(word: Word, line: LintedLine) -> Iterator[Opinion]:
         yield from _clock(word, line)
     elif word.name == "hugepages":
         yield from _pages(line)
-    misread = line.fate(word).why
     if misread and word.name in ("rcu_nocbs", "irqaffinity", "isolcpus"):
         yield Opinion(_HARMFUL, misread, listed(word, line))
 
 
-def _isolating(word: Word, line: LintedLine) -> Iterator[Opinion]:
+def _isolating(name: str, misread: str, line: LintedLine) -> Iterator[Opinion]:
     """No CPU left for the system, the boot CPU isolated, cores split."""
-    if ticks_nowhere(line.boot_line):
+    if line.boot_line.ticks_nowhere:
         return
     effect, machine = line.effect, line.machine
-    cpus = effect.tickless if word.name == "nohz_full" else effect.unbalanced | effect.tickless
+    cpus = effect.tickless if name == "nohz_full" else effect.unbalanced | effect.tickless
     system = effect.online - effect.isolated
-    whole = _listing(word, whole_cores(cpus, line), line)
-    if word.name == "isolcpus" and not system:
-        yield Opinion(_HARMFUL, "no CPU is left for the system", whole)
-    elif word.name == "isolcpus" and "using boot CPU" in line.fate(word).why:
-        yield Opinion(_HARMFUL, f"the kernel takes another list: {line.fate(word).why}", whole)
-    if machine.cpus.boot in effect.unbalanced and word.name == "isolcpus":
+    if name == "isolcpus" and not system:
+        yield Opinion(_HARMFUL, "no CPU is left for the system", _whole(name, cpus, line))
+    elif name == "isolcpus" and misread:
+        why = f"the kernel takes another list: {misread}"
+        yield Opinion(_HARMFUL, why, _whole(name, cpus, line))
+    if machine.cpus.boot in effect.unbalanced and name == "isolcpus":
         why = "boots the system and keeps time: it cannot be left alone"
-        yield Opinion(_HARMFUL, f"CPU {machine.cpus.boot} {why}", whole)
+        yield Opinion(_HARMFUL, f"CPU {machine.cpus.boot} {why}", _whole(name, cpus, line))
     strange = line.boot_line.strange
     if strange:
         why = f"CPU {strange} comes back with this boot and may share cores with these CPUs"
@@ -82,7 +95,7 @@ def _isolating(word: Word, line: LintedLine) -> Iterator[Opinion]:
     split_off = _beside(cpus, machine) - effect.isolated
     if split_off:
         why = f"splits cores: the sibling CPU {split_off} is not isolated and shares the core"
-        yield Opinion(_HARMFUL, why, whole)
+        yield Opinion(_HARMFUL, why, _whole(name, cpus, line))
 
 
 def _ticking(line: LintedLine) -> Iterator[Opinion]:
@@ -118,10 +131,17 @@ def whole_cores(cpus: CpuSet, line: LintedLine) -> CpuSet:
     return wide
 
 
-def _listing(word: Word, cpus: CpuSet, line: LintedLine) -> Optional[str]:
+def _whole(name: str, cpus: CpuSet, line: LintedLine) -> Optional[str]:
+    wide = whole_cores(cpus, line)
+    return f"{name}={line.boot_line.target.listed(wide)}" if wide else None
+
+
+def _with_flags(fix: Optional[str], word: Word) -> Optional[str]:
+    """The advice with the flags of the word, if it is another word."""
+    name, sign, cpus = (fix or "").partition("=")
     flags = isolcpus_flags(word.value) if word.name == "isolcpus" else ""
-    better = f"{word.name}={flags}{line.boot_line.target.listed(cpus)}"
-    return better if cpus and better != word.text else None
+    better = f"{name}={flags}{cpus}" if sign else fix
+    return better if better != word.text else None
 
 
 def _allowing(word: Word, line: LintedLine) -> Iterator[Opinion]:

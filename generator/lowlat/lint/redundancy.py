@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 
+from lowlat.kernel.isolation import ISOLATING
 from lowlat.kernel.line import Word
 from lowlat.kernel.settings import acts_with_others
 from lowlat.lint.booted import LintedLine
@@ -14,9 +15,19 @@ def spare(line: LintedLine, left_out: frozenset[int]) -> frozenset[int]:
     gone = left_out | {word.at for word in line.words if repeated(word, line)}
     wanted = line.without(gone)
     for word in reversed(line.words):
-        if line.taken(word) and word.at not in gone and line.without(gone | {word.at}) == wanted:
+        # A setting of its own, and not the default, is missed in any case.
+        alone = not acts_with_others(word) and word.name in wanted.settings
+        if not line.taken(word) or word.at in gone or alone:
+            continue
+        if _second(word, line, gone) or line.without(gone | {word.at}) == wanted:
             gone |= {word.at}
     return gone - left_out
+
+
+def _second(word: Word, line: LintedLine, gone: frozenset[int]) -> bool:
+    """Whether the word is the second one of a list that the kernel takes once."""
+    before = (one for one in line.effect.words[: word.at] if one.name == word.name in ISOLATING)
+    return any(one.value == word.value and one.at not in gone and line.taken(one) for one in before)
 
 
 def repeated(word: Word, line: LintedLine) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from functools import lru_cache
 from operator import itemgetter
 from typing import Optional
 
@@ -88,7 +88,7 @@ class CpuSet:
 
     def __str__(self) -> str:
         """The plain list: numbers and ranges only, valid on every kernel."""
-        return ",".join(_plain(first, last) for first, last in self.ranges())
+        return _listed(self)
 
     def strided(self) -> str:
         """The list with strides ("9-255:1/2") where they make it shorter. The kernel reads them on
@@ -109,9 +109,9 @@ class CpuSet:
         return ",".join(parts_of_best)
 
     def ranges(self) -> Iterator[tuple[int, int]]:
-        for _, found in groupby(enumerate(self), lambda pair: pair[1] - pair[0]):
-            cpus = [cpu for _, cpu in found]
-            yield cpus[0], cpus[-1]
+        begins = (cpu for cpu in self if cpu - 1 not in self.ids)
+        ends = (cpu for cpu in self if cpu + 1 not in self.ids)
+        return zip(begins, ends)
 
     def mask(self) -> str:
         """The hexadecimal mask, a comma every 32 bits, as the kernel accepts and prints it."""
@@ -146,6 +146,11 @@ class CpuSet:
 
     def __le__(self, other: CpuSet) -> bool:
         return self.ids <= other.ids
+
+
+@lru_cache(maxsize=128)
+def _listed(cpus: CpuSet) -> str:
+    return ",".join(_plain(first, last) for first, last in cpus.ranges())
 
 
 def _plain(first: int, last: int) -> str:
