@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -14,6 +15,12 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lowlat.base import bounds
+from lowlat.kernel import effect
+from lowlat.kernel.line import read_words
+from lowlat.lint import booted, harm
+from lowlat.lint.harm import whole_cores
+from lowlat.model.cpuset import CpuSet
 from support import machines
 from support.cli import Answer, lowlat
 from support.machines import machine, write_tree
@@ -585,6 +592,67 @@ def test_names_of_other_architectures_are_ignored(host: Path) -> None:
 
 def test_a_text_longer_than_any_line_is_refused(host: Path) -> None:
     assert lowlat("lint", "--root", host, "x" * (1 << 17)).refused()
+
+
+LONG = {
+    "the same list": "nohz_full=0-7:1/2 " * 110,
+    "lists that are the same": "isolcpus=domain,1-7:1/2 isolcpus=domain,1-6:2/2 " * 40,
+    "beside others": "nohz_full=0-7:1/2 " * 50 + "irqaffinity=0-7:1/2 " * 50,
+    "misspelt": "preempt=ful " * 160,
+    "behind the end": "quiet " + "nohz_full=0-7:1/2 " * 3000,
+}
+
+
+@pytest.mark.parametrize("line", LONG.values(), ids=LONG)
+def test_a_line_is_read_a_bounded_number_of_times(
+    line: str, host: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[int] = []
+    searches: list[CpuSet] = []
+
+    def whole(cpus: CpuSet, line: booted.LintedLine) -> CpuSet:
+        """On a machine with thousands of CPUs it takes half a second."""
+        searches.append(cpus)
+        assert len(searches) <= 24, "two names, in each round of mending"
+        return whole_cores(cpus, line)
+
+    def read(text: str, *where: Any) -> Any:
+        reads.append(len(read_words(text)))
+        assert sum(reads) <= bounds.LINT_WORDS
+        return effect.read(text, *where)
+
+    monkeypatch.setattr(booted, "read", read)
+    monkeypatch.setattr(harm, "whole_cores", whole)
+    profile = tmp_path / "profile.json"
+    spec = {"cpu": {"isolated": "2-7", "reserved": "0-1"}, "additionalKernelArgs": line.split()}
+    profile.write_text(json.dumps({"kind": "PerformanceProfile", "spec": spec}))
+    tuned = tmp_path / "tuned.conf"
+    tuned.write_text(f"[main]\nsummary=x\n[bootloader]\ncmdline={line}\n")
+    for source in (line, tuned, profile):
+        reads.clear()
+        searches.clear()
+        assert lowlat("lint", "--root", host, source).status in (0, 1, 2)
+
+
+def test_what_the_kernel_cuts_off_is_told_once(host: Path) -> None:
+    line = f"{FINE} y={'y' * 1800} {'isolcpu=2 z ' * 2000}"
+    document = lowlat("lint", "--root", host, line, "--json").json()
+    (rest,) = [word for word in document["words"] if "never sees" in word["why"]]
+    assert rest == document["words"][-1] and len(document["words"]) < 60
+    assert len(line.strip()) - len(rest["word"]) in range(2020, 2048)
+    assert rest["verdict"] == "ignored" and rest["fix"] == "leave it out"
+    assert len(document["mended"]) < 2048
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("a " * 300, "the line has 300 words"),
+        ("nowatchdog nosoftlockup nmi_watchdog=0 " * 50, "it has nowatchdog 50 times"),
+    ],
+)
+def test_a_line_of_which_nobody_could_tell_what_it_does(line: str, why: str, host: Path) -> None:
+    assert why in lowlat("lint", "--root", host, line).refused()
 
 
 # ---------------------------------------------------------------- what is shown

@@ -57,7 +57,7 @@ class Booting:
         limit = line_length.limit(machine.arch, kernel)
         unread = {
             ReadBy.INIT: "what follows -- goes to init, not to the kernel",
-            ReadBy.NOBODY: f"the kernel cuts the line after {limit - 1} bytes: it never sees this",
+            ReadBy.NOBODY: line_length.why_cut(limit),
         }
         self.all = read_words(line, limit)
         self.words = tuple(word for word in self.all if word.reader is ReadBy.KERNEL)

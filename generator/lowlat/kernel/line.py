@@ -46,18 +46,30 @@ def read_words(line: str, limit: Optional[int] = None) -> tuple[Word, ...]:
     if len(line) > bounds.BOOT_LINE:
         raise Refused(f"the line has {len(line)} characters", hint="no kernel reads a longer one")
     words: list[Word] = []
-    reader = ReadBy.KERNEL
+    reader, end = ReadBy.KERNEL, _end(line, limit)
     for match in cmdline.WORD.finditer(line):
         text = match[0]
         if text == "--" and reader is ReadBy.KERNEL:
             reader = ReadBy.INIT
             continue
-        size = len(line[: match.end()].encode("utf-8", "replace"))
-        cut = limit is not None and size >= limit
         value = text.partition("=")[2].strip('"')
-        who = ReadBy.NOBODY if cut else reader
+        who = ReadBy.NOBODY if match.end() > end else reader
         words.append(Word(len(words), text, cmdline.name_of(text), value, who))
     return tuple(words)
+
+
+def _end(line: str, limit: Optional[int]) -> int:
+    """The number of characters of a line that a kernel reads."""
+    known = line.encode("utf-8", "replace")
+    return len(known[: None if limit is None else max(limit - 1, 0)].decode("utf-8", "ignore"))
+
+
+def cut(line: str, limit: int) -> tuple[str, str]:
+    """The words of a line that a kernel reads, which reads ``limit`` bytes, and the rest."""
+    end = _end(line, limit)
+    begins = (match.start() for match in cmdline.WORD.finditer(line) if match.end() > end)
+    at = next(begins, len(line))
+    return line[:at].rstrip(), line[at:].rstrip()
 
 
 def names_of(line: Optional[str]) -> frozenset[str]:

@@ -22,6 +22,10 @@ _GROWN = {
 }
 
 
+def why_cut(size: int) -> str:
+    return f"the kernel cuts the line after {size - 1} bytes: it never sees this"
+
+
 def limit(arch: Optional[str], kernel: Kernel) -> int:
     """The bytes of a line, with the closing NUL, of a kernel on an architecture (uname -m):
     CONFIG_COMMAND_LINE_SIZE where the kernel's configuration has it."""

@@ -14,7 +14,7 @@ from lowlat.kernel.cpus import LIMITING
 from lowlat.lint.booted import LintedLine
 from lowlat.lint.judge import JudgedWord, Shown, judge
 from lowlat.lint.mend import mended
-from lowlat.lint.opinion import KEEP, TWICE
+from lowlat.lint.opinion import DELETE, KEEP, TWICE
 from lowlat.model.plan import Plan
 from lowlat.plan import planner
 from lowlat.plan.planner import Options
@@ -91,9 +91,9 @@ SCHEMA = "lowlat.lint/1"
 
 @dataclass(frozen=True)
 class Lint:
-    """The words in order, what the line lacks, the line with all simple advice followed and what it
-    lacks added (None if there is nothing to change, or it would not do: then ``unmended`` tells
-    why), and its differences from lowlat's line."""
+    """The words in order, with what the kernel does not read as the last one, what the line lacks,
+    the line with all simple advice followed and what it lacks added (None if there is nothing to
+    change, or it would not do: then ``unmended`` tells why), and its differences from lowlat's."""
 
     words: tuple[JudgedWord, ...]
     missing: tuple[tuple[str, str], ...]
@@ -130,5 +130,8 @@ def lint(line: LintedLine, shown: Shown, wanted: Profile) -> Lint:
     better = mended(line, judged)
     new = better.line.given if better.line else None
     judged = tuple(_kept(word, new.split()) for word in judged) if new else judged
+    if line.rest:
+        judged = (*judged, JudgedWord(line.rest, WordVerdict.IGNORED, line.unread, DELETE, put=""))
+        new = new or (None if better.why else line.given)
     ours = against(better.line or line, judged, wanted)
     return Lint(judged, better.missing, new, better.why, ours)

@@ -3,47 +3,71 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from lowlat.base import bounds
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE
 from lowlat.catalogue.entry import Target
-from lowlat.catalogue.words import BootLine
+from lowlat.catalogue.words import CPU_LISTS, BootLine
+from lowlat.kernel import line_length
 from lowlat.kernel.booting import End, Fate
 from lowlat.kernel.cpus import LIMITING
 from lowlat.kernel.effect import Effect, read
-from lowlat.kernel.line import Word, changed, read_words
+from lowlat.kernel.line import Word, changed, cut, names_of, read_words
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Kernel, Machine
 from lowlat.plan.boot_machine import UnknownSiblings, boot_machine
 
+#: A list of that many CPUs costs as much as a word.
+_CPUS_A_WORD = 256
+
 
 @dataclass(frozen=True)
 class LintedLine:
-    """``text`` is the whole line, of which the words from index ``first`` on are judged; the others
-    are the running line's that keep CPUs off. ``now`` is the machine as it is."""
+    """``text`` is what the kernel reads of the line, and ``rest`` what it does not. The words from
+    index ``first`` on are judged; the others are the running line's that keep CPUs off. ``now`` is
+    the machine as it is."""
 
     text: str
     first: int
     now: Machine
     kernel: Kernel
+    rest: str = ""
+    _work: list[int] = field(default_factory=list, compare=False, repr=False)
+    _boots: dict[tuple[str, ...], tuple[Machine, CpuSet]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
     _known: dict[frozenset[int], Effect] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, given: str, machine: Machine, kernel: Kernel) -> LintedLine:
         """The given words; without a root= they are no whole line, and would be added to the
-        running one. Raises Refused if they are longer than any line."""
-        names = {word.name for word in read_words(given)}
+        running one. Raises Refused if they are longer, or more, than any line's."""
+        names = names_of(given)
         running = read_words(machine.cmdline or "") if "root" not in names else ()
         kept = [w.text for w in running if w.name in LIMITING and w.name not in names]
-        return cls(" ".join([*kept, given]), len(kept), replace(machine, kernel=kernel), kernel)
+        whole = " ".join([*kept, given])
+        text, rest = cut(whole, line_length.limit(machine.arch, kernel))
+        number = len(read_words(text))
+        if number > bounds.BOOT_WORDS:
+            raise Refused(f"the line has {number} words", hint="give one that is shorter")
+        return cls(text, len(kept), replace(machine, kernel=kernel), kernel, rest)
 
     @cached_property
     def _boot(self) -> tuple[Machine, CpuSet]:
         """The machine in the boot with this line; else the machine as it is, and the CPUs that come
         back without a sign of their siblings."""
+        limits = tuple(word.text for word in self._all if word.name in LIMITING)
+        if limits not in self._boots:
+            self.count(len(self.now.cpus.online) // 2)
+            self._boots[limits] = self._booted()
+        return self._boots[limits]
+
+    def _booted(self) -> tuple[Machine, CpuSet]:
         if self.now.container:  # its host boots
             return self.now, CpuSet()
         try:
@@ -62,6 +86,11 @@ class LintedLine:
         return self.without(frozenset())
 
     @property
+    def unread(self) -> str:
+        """Why the kernel does not read the rest."""
+        return line_length.why_cut(line_length.limit(self.now.arch, self.kernel))
+
+    @property
     def words(self) -> tuple[Word, ...]:
         return self.effect.words[self.first :]
 
@@ -78,8 +107,19 @@ class LintedLine:
             # Another word may bring other CPUs, and their cores.
             limits = any(self._all[at].name in LIMITING for at in places)
             machine = line.machine if limits else self.machine
+            lists = 3 + sum(word.name in CPU_LISTS for word in self._all)
+            self.count(len(self._all) + lists * len(self.now.cpus.online) // _CPUS_A_WORD)
             self._known[places] = read(line.text, self.kernel, machine)
         return self._known[places]
+
+    def count(self, work: int) -> None:
+        """Raises Refused if this and the lines made of it have taken too much work, in words that
+        were read: the more words bring or undo what others do, the more often they are read."""
+        self._work.append(work)
+        if sum(self._work) > bounds.LINT_WORDS:
+            [(name, times)] = Counter(word.name for word in self._all).most_common(1)
+            why = "too many words of the line bring or undo what others do"
+            raise Refused(why, hint=f"it has {name[:40]} {times} times")
 
     @cached_property
     def _all(self) -> tuple[Word, ...]:

@@ -59,6 +59,7 @@ def listed(word: Word, line: LintedLine) -> Optional[str]:
     """The list of a dropped word, of the CPUs that there are; None if it is no list. Typesetting
     makes a longer dash of the one in a range."""
     effect = line.effect
+    line.count(len(line.now.cpus.online) // 64)
     flags = isolcpus_flags(word.value) if word.name == "isolcpus" else ""
     try:
         text = re.sub("[\u2010-\u2015\u2212]", "-", word.value[len(flags) :])

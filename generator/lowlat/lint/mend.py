@@ -8,6 +8,7 @@ from lowlat.catalogue.words import missing
 from lowlat.kernel.line import ReadBy
 from lowlat.lint.booted import LintedLine
 from lowlat.lint.judge import JudgedWord, judge
+from lowlat.lint.opinion import TWICE
 
 #: One word's advice may be the cause of another's; after that many rounds it is no advice.
 _ROUNDS = 12
@@ -24,14 +25,15 @@ class Mended(NamedTuple):
 
 
 def mended(line: LintedLine, judged: Sequence[JudgedWord]) -> Mended:
-    """Replace words, add what is missing, and only then leave words out: some are needless
-    without what is missing. The result is read again."""
+    """Replace words and leave out repeated ones, add what is missing, and only then leave out other
+    words: some are needless without what is missing. The result is read again."""
     kept = {word.word for word in judged if word.verdict.bad and word.put is None}
     better, added = line, list[tuple[str, str]]()
     for _ in range(_ROUNDS):
         lacking = next(missing(better.boot_line), None)
         puts = _puts(better, judged)
-        others = {at: word for at, word in puts.items() if word}
+        twice = {better.first + at for at, word in enumerate(judged) if word.why == TWICE}
+        others = {at: word for at, word in puts.items() if word or at in twice}
         if lacking and not others:
             added.append(lacking)
             puts = _adding(lacking[0], better)
