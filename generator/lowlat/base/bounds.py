@@ -40,7 +40,7 @@ CPU_LIST = 64 << 10
 BOOT_LINE = 64 << 10
 
 #: The words of a boot line, and those that lint reads until it has judged one.
-BOOT_WORDS, LINT_WORDS = 256, 80_000
+BOOT_WORDS, LINT_WORDS = 256, 160_000
 
 #: What is kept of the output of a program of the host; and of one whose last words matter only.
 OUTPUT = 64 * _MIB
