@@ -647,6 +647,13 @@ def test_a_grub_that_systemd_boot_starts_is_grub(tmp_path: Path) -> None:
     assert "\nloader    GRUB\n" in gen(tmp_path, "status")
 
 
+def test_a_kernel_that_is_not_among_the_files_was_not_started_by_grub(tmp_path: Path) -> None:
+    tree = TREES["the virtual machine's host"]
+    files = {name: text for name, text in tree.files.items() if name != "proc/cpuinfo"}
+    plant(tmp_path, replace(tree, files=files))
+    assert "\nloader    a boot loader that was not recognised\n" in gen(tmp_path, "status")
+
+
 @pytest.mark.parametrize("image", ["../vmlinuz-linux", "Linux", "boot/pxe/vmlinuz"])
 def test_a_line_that_grub_never_writes_rules_it_out(image: str, tmp_path: Path) -> None:
     plant(tmp_path, replace(TREES["GRUB"], image=image))

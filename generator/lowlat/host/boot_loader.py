@@ -86,8 +86,9 @@ def candidates(root: Root) -> tuple[BootLoader, ...]:
         return (started,)
     there = tuple(each for each in _by_files(root) if _may_be_started(root, each))
     fitting = tuple(each for each in there if _fits(root, each))
-    if not fitting and _host_starts(root):
-        return (BootLoader(HOST, "", "/proc/cmdline"),)
+    if not fitting and _is_from_elsewhere(root):
+        virtual = re.search(r"^flags\s*:.*\bhypervisor\b", root.read("/proc/cpuinfo") or "", re.M)
+        return (BootLoader(HOST, "", "/proc/cmdline"),) if virtual else ()
     # A boot by kexec may have a line like no loader's.
     return fitting or there
 
@@ -170,15 +171,14 @@ def _by_firmware(root: Root) -> Optional[BootLoader]:
     return _only(_grub(root)) if name.startswith(("grub", "shim")) else None
 
 
-def _host_starts(root: Root) -> bool:
-    """Whether a virtual machine runs a kernel that is not among its files, and that no loader
-    named: QEMU's -kernel, Cloud Hypervisor, Firecracker."""
+def _is_from_elsewhere(root: Root) -> bool:
+    """Whether the running kernel is not among this system's files, and no loader named its image:
+    the host of a virtual machine starts it (QEMU's -kernel, Firecracker), or the network did."""
     release = (root.read("/proc/sys/kernel/osrelease") or "").strip()
     images = (name for name in root.names("/boot") if not name.startswith("config"))
     modules = (f"{folder}/modules/{release}" for folder in ("/lib", "/usr/lib"))
     own = any(release in name for name in images) or any(map(root.exists, modules))
-    virtual = re.search(r"^flags\s*:.*\bhypervisor\b", root.read("/proc/cpuinfo") or "", re.M)
-    return bool(release and virtual and not own)
+    return bool(release) and not boot_image(root) and not own
 
 
 def _may_be_started(root: Root, loader: BootLoader) -> bool:
