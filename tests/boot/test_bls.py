@@ -146,6 +146,36 @@ def try_entry(host: Host, folder: str) -> str:
 # -------------------------------------------------------- GRUB's entry files
 
 
+def test_an_entry_that_is_gone_is_told_and_written_again(fedora: Host) -> None:
+    try_entry(fedora, FEDORA)
+    fedora.done("promote")
+    whole, notes = fedora.snapshot(), fedora.status()["notes"]
+    entry = entries_of(fedora)[OLDER].rpartition("-")[0]
+    for pattern in (f"*{RELEASE}-*-trial.conf", f"*~{entry.partition('~')[2]}-*.conf"):
+        for path in (fedora.path / FEDORA).glob(pattern):
+            path.unlink()
+        told = set(fedora.status()["notes"]) - set(notes)
+        assert len(told) == 1 and told.pop().endswith("is gone: 'lowlat-gen apply' writes it again")
+        fedora.done("apply")
+        assert fedora.snapshot() == whole
+
+
+def test_any_edit_of_an_entry_is_told(fedora: Host) -> None:
+    try_entry(fedora, FEDORA)
+    fedora.done("promote")
+    entry = fedora.path / FEDORA / f"{entries_of(fedora)[RELEASE]}.conf"
+    text = entry.read_text()
+    for old, new in (
+        ("grub_arg --unrestricted\n", ""),
+        ("linux ", "linuz "),
+        ("title ", "title x"),
+    ):
+        entry.write_text(text.replace(old, new))
+        assert fedora.status()["state"] != "promoted", old
+        entry.write_text(text)
+    assert fedora.status()["state"] == "promoted"
+
+
 def test_ours_lie_beside_the_stock_ones_without_a_variable(fedora: Host) -> None:
     before = {name: (fedora.path / FEDORA / name).read_bytes() for name in parse(fedora, FEDORA)}
     assert "skew_tick=0" in fedora.done("apply")

@@ -28,6 +28,24 @@ pytest_plugins = ["support.hosttree"]
 pytestmark = NEEDS
 
 
+def test_any_edit_of_an_entry_is_told(host: Host) -> None:
+    apply_and_try(host)
+    host.done("promote")
+    config = host.config
+    begin = config.index("'lowlat-6.12.107-test-")
+    for old, new in (
+        ("search ", "search --hint "),
+        ("insmod gzio", "insmod x"),
+        ("(lowlat)", "()"),
+    ):
+        at = config.index(old, config.rindex("\n", 0, begin))
+        host.write("boot/grub/grub.cfg", f"{config[:at]}{new}{config[at + len(old) :]}")
+        assert host.status()["state"] != "promoted", old
+        assert any("changed it" in note for note in host.status()["notes"]), old
+    host.done("apply")
+    assert host.config == config
+
+
 def test_every_kernel_gets_an_entry_with_its_own_plan(host: Host) -> None:
     stock = linux_lines(host.config)
     host.done("apply")

@@ -103,6 +103,17 @@ def test_a_trial_replaces_no_tryboot_of_another_program(pi: Host) -> None:
     assert "is another program's, and a trial would replace it" in refusal(pi, "trial")
 
 
+def test_a_changed_configuration_for_one_boot_is_told(pi: Host) -> None:
+    pi.done("apply")
+    pi.done("trial")
+    text = pi.read(f"{_FOLDER}/tryboot.txt")
+    pi.write(f"{_FOLDER}/tryboot.txt", f"{text}kernel=other.img\n")
+    assert any("tryboot.txt" in note for note in pi.status()["notes"])
+    pi.done("trial")
+    assert pi.read(f"{_FOLDER}/tryboot.txt") == text
+    assert not any("tryboot.txt" in note for note in pi.status()["notes"])
+
+
 def test_a_power_cut_after_arming_is_a_stock_boot(pi: Host) -> None:
     pi.done("apply")
     pi.done("trial")

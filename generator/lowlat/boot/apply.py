@@ -196,7 +196,7 @@ def is_in_place(proposal: Proposal, boot: BootMenu, root: Root) -> bool:
     if root.read(store.PLAN) != proposal.plan.text().strip():
         return False
     disk = Disk(root)
-    if any(boot.edited()) or gone(disk, journals.read(disk)):
+    if any(boot.edited()) or any(boot.lacking()) or gone(disk, journals.read(disk)):
         return False
     words = {word for entry in boot.tuned() for word in entry.words}
     entries = all(words.issuperset(plan.words) for plan in proposal.plans)

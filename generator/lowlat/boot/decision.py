@@ -164,6 +164,15 @@ def stored(root: Root, release: str) -> Optional[Plan]:
     return plan
 
 
+def damaged(root: Root) -> Iterator[str]:
+    """What is wrong with stored plans, whose kernels would get no entry any more."""
+    for name in root.names(PLANS):
+        try:
+            stored(root, name[: -len(".json")])
+        except Refused as error:
+            yield error.message
+
+
 def all_stored(root: Root) -> Iterator[Plan]:
     """Every kernel's stored plan; damaged ones are left out."""
     for name in root.names(PLANS):

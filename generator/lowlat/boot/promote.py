@@ -93,14 +93,15 @@ def waits(root: Root, known: Trials) -> bool:
     return in_this_boot and pending is not None and pending.kexec and kexec.is_loaded(root)
 
 
-def is_set(root: Root, boot: BootMenu, entry: BootEntry, by_kexec: bool) -> bool:
+def is_set(root: Root, loader: Loader, boot: BootMenu, entry: BootEntry, by_kexec: bool) -> bool:
     """Whether this entry's trial is already what boots next, and by the same way."""
     known = trials.read(root)
     if known.pending is None or known.pending.entry != entry.id:
         return False
     if by_kexec:
         return waits(root, known)
-    return boot.next is not None and boot.next.id == entry_line.trial_id(entry.id)
+    armed = boot.next is not None and boot.next.id == entry_line.trial_id(entry.id)
+    return armed and not any(loader.differing())
 
 
 def try_once(root: Root, loader: Loader, entry: BootEntry, by_kexec: bool = False) -> BootEntry:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The applied decision, the tried entries, the next boot, and what is missing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
@@ -15,6 +15,7 @@ from lowlat.boot import (
     transaction,
     trials,
     tuned_plugin,
+    tuned_profile,
     way_to_try,
 )
 from lowlat.boot import journal as journals
@@ -36,6 +37,7 @@ from lowlat.probe.kernel import running_release
 
 SCHEMA = "lowlat.status/1"
 
+_WRITES = "'lowlat-gen apply' writes it again"
 _REMOVES = "'lowlat-gen rollback' removes what is lowlat's"
 
 #: The fields of a decision that the JSON form shows.
@@ -156,7 +158,11 @@ def read(root: Root) -> Status:
     )
     notes += [f"{path} was edited since lowlat wrote it" for path in edited]
     gone = transaction.gone(disk, journal) if decision else []
-    notes += [f"{path} is gone: 'lowlat-gen apply' writes it again" for path in gone]
+    gone += [*boot.lacking(), *_unmade(boot, stored, decision, loader)]
+    notes += [f"{each} is gone: {_WRITES}" for each in gone]
+    notes += [f"{each}: {_WRITES}" for each in decisions.damaged(root)]
+    notes += tuned_profile.damaged(root)
+    notes += loader.differing() if loader else ()
     lost = [f"{one}: {_REMOVES}" for one in rollback.lost(root, loader)]
     notes += lost
     notes += [promote.edited(entry) for entry in boot.edited()]
@@ -208,6 +214,18 @@ def _differing(root: Root, running: Running, boot: BootMenu) -> Iterator[str]:
             word = entry_line.same(root.read("/proc/cmdline") or "", entry.words)
             if word is not None:
                 yield f"the running line is not that of {entry.id}: '{word[:80]}' differs"
+
+
+def _unmade(
+    boot: BootMenu, stored: Iterable[Plan], made: Optional[Decision], loader: Optional[Loader]
+) -> Iterator[str]:
+    """The tuned entries that are gone although their kernels boot."""
+    if made is None or made.boot != "own" or isinstance(loader, ByHand):
+        return
+    there = {entry.release for entry in boot.tuned()}
+    for release in (str(plan.kernel) for plan in stored):
+        if release not in there and boot.stock(release):
+            yield f"the tuned entry of Linux {release}"
 
 
 def _loader(root: Root) -> tuple[Optional[Loader], BootMenu, list[str]]:

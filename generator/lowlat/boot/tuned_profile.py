@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Optional
 
 from lowlat.base import files
+from lowlat.base.errors import Refused
 from lowlat.base.typed_json import decode
 from lowlat.boot.disk import Disk, FileSnapshot, digest
 from lowlat.boot.foreseen import Foreseen
@@ -40,6 +41,14 @@ _KEPT = StateFile(
 def selected(root: Root) -> bool:
     """Whether TuneD will load lowlat-local, the profile of this machine."""
     return (root.read(_ACTIVE) or "").split()[:1] == [LOCAL]
+
+
+def damaged(root: Root) -> Iterator[str]:
+    """What is wrong with the record of the administrator's files."""
+    try:
+        _KEPT.read(Disk(root))
+    except Refused as error:
+        yield str(error)
 
 
 def lost(root: Root) -> Iterator[str]:

@@ -22,7 +22,7 @@ def main(args: TrialArguments) -> int:
     loader, boot, entry = promote.applied_entry(root, args.kernel)
     unchecked = promote.check_returns(root, loader, entry if args.kexec else None)
     name = entry_line.trial_id(entry.id)
-    changed = not promote.is_set(root, boot, entry, args.kexec)
+    changed = not promote.is_set(root, loader, boot, entry, args.kexec)
     if args.dry_run:
         would = f"would load {name} for kexec"
         said = [would if args.kexec else f"the next boot would be {name}, once", *unchecked]

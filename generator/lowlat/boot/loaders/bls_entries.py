@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Callable
 
 from lowlat.base import encode
-from lowlat.boot import entry_line
+from lowlat.boot import entry_line, seal
 from lowlat.boot.loaders.interface import BootEntry
 from lowlat.host.root import Root
 from lowlat.model import cmdline
@@ -43,7 +43,7 @@ class Snippet:
     """One entry file: its name without ".conf" and without a counter, its file name, its lines;
     ``kernel`` is the release of the kernel in its image, if that was read. ``second``: of the
     entries of its kernel, another one is this system's normal one. ``elsewhere``: on another
-    partition than lowlat's entries."""
+    partition than lowlat's entries. ``edited``: of lowlat's, and not as it was written."""
 
     name: str
     file: str
@@ -51,6 +51,7 @@ class Snippet:
     kernel: str = ""
     second: bool = False
     elsewhere: bool = False
+    edited: bool = False
 
     def values(self, key: str) -> list[str]:
         return [value for name, value in self.pairs if name == key]
@@ -79,7 +80,7 @@ class Snippet:
 def parse(file: str, text: str) -> Snippet:
     rows = (row.split(None, 1) for row in text.split("\n") if not row.lstrip().startswith("#"))
     pairs = tuple((row[0], row[1].strip()) for row in rows if len(row) == 2)
-    return Snippet(base_name(file), file, pairs)
+    return Snippet(base_name(file), file, pairs, edited=seal.is_broken(text))
 
 
 def read(root: Root, folder: str) -> list[Snippet]:
@@ -131,7 +132,7 @@ def entry(snippet: Snippet, known: Mapping[str, str]) -> BootEntry:
     for initrd in snippet.values("initrd"):
         files += filled(initrd, known)
     kind = (snippet.ours, trial, snippet.second)
-    return BootEntry(snippet.name, release, words, *kind, files=tuple(files))
+    return BootEntry(snippet.name, release, words, *kind, files=tuple(files), edited=snippet.edited)
 
 
 def filled(text: str, known: Mapping[str, str]) -> tuple[str, ...]:
@@ -180,4 +181,4 @@ def text(
         rows += [("initrd", path) for path in filled(initrd, known)]
     rows.append(("options", " ".join(words)))
     head = "# Written by lowlat-gen, made anew with every kernel.\n"
-    return head + "".join(encode.entry(key, value) for key, value in rows)
+    return seal.sealed(head + "".join(encode.entry(key, value) for key, value in rows))

@@ -8,7 +8,8 @@ renamed, never edited.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Optional
 
 from lowlat.base.errors import Refused
@@ -84,14 +85,15 @@ class Grub(Loader):
         grub_default.check(bare, kept, min(places, default=behind), remedy)
 
     def describe(self) -> BootMenu:
-        return self._boot(self._menu())
+        return self._boot(self._menu(), grub_entries.edited(self._config.live()))
 
     def _menu(self) -> Menu:
         return grub_cfg.parse(self._config.live())
 
-    def _boot(self, menu: Menu) -> BootMenu:
+    def _boot(self, menu: Menu, edited: Collection[str] = ()) -> BootMenu:
         kept = self._environment.read()
-        entries = {item: _entry(self._root, item, menu) for item in menu.entries}
+        made = {item: _entry(self._root, item, menu) for item in menu.entries}
+        entries = {item: replace(each, edited=each.id in edited) for item, each in made.items()}
         name = menu.filled(menu.default, kept)
         default = menu.find(name) if name is not None else None
         following = menu.find(kept["next_entry"]) if kept.get("next_entry") else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Callable, Optional
 
 from lowlat.base import encode
-from lowlat.boot import entry_line
+from lowlat.boot import entry_line, seal
 from lowlat.boot.loaders import grub_cfg, grub_words
 from lowlat.model.plan import Plan
 
@@ -22,6 +22,9 @@ _HEAD = re.compile(
     r"(?P<begin>\s*menuentry )'(?P<title>(?:[^']|'\\'')*)'(?P<classes>.*)"
     rf"(?P<option>--id |\$menuentry_id_option )'{_ID}'(?P<end>.*)"
 )
+
+#: An entry of lowlat's, by its id.
+_OWN = re.compile(r"^[ \t]*menuentry .*'(lowlat-[^']+)'.*\n(?:.*\n)*?\}", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -71,11 +74,11 @@ def submenu(
     free = " --unrestricted" if "--unrestricted" in first.head["classes"].split() else ""
     rows = [
         f"submenu 'lowlat: tuned for low latency'{free} --id {SUBMENU} {{",
-        *_entry(first.once(), "stock", entry_line.STOCK, _without_place),
+        _entry(first.once(), "stock", entry_line.STOCK, _without_place),
     ]
     for extra in ((), trial):
         for stock, plan in planned:
-            rows += _tuned(stock, plan, extra, known)
+            rows.append(_tuned(stock, plan, extra, known))
     return "\n".join((*rows, "}", ""))
 
 
@@ -87,6 +90,11 @@ def lost(made: str, promoted: str) -> str:
     if promoted.isdecimal():
         return "no promoted entry is left: the newest kernel's stock entry is the default"
     return f"{promoted} was promoted and is gone: its kernel's stock entry is the default"
+
+
+def edited(config: str) -> set[str]:
+    """The ids of lowlat's entries in a grub.cfg that somebody changed."""
+    return {found[1] for found in _OWN.finditer(config) if seal.is_broken(found[0])}
 
 
 def is_stock(ident: str) -> bool:
@@ -121,9 +129,7 @@ def _image(rows: Iterable[str]) -> str:
     return "".join(grub_words.passed(next(iter(grub_words.split(line)), ""), {}))
 
 
-def _tuned(
-    stock: Stock, plan: Plan, trial: Sequence[str], known: Mapping[str, str]
-) -> Iterator[str]:
+def _tuned(stock: Stock, plan: Plan, trial: Sequence[str], known: Mapping[str, str]) -> str:
     words = _inlined(stock.words, known, plan)
     line = grub_words.passed(" ".join(entry_line.tuned(words, plan, (), PLACE)), {})
     name = entry_line.entry_id(stock.release, line)
@@ -147,18 +153,17 @@ def _inlined(
     return tuple(words)
 
 
-def _entry(stock: Stock, title: str, name: str, line: Callable[[str], str]) -> Iterator[str]:
-    """The rows of the stock entry with another title and id; ``line`` changes what follows
-    "linux"."""
+def _entry(stock: Stock, title: str, name: str, line: Callable[[str], str]) -> str:
+    """The stock entry with another title and id, sealed; ``line`` changes what follows "linux"."""
     head = stock.head
-    yield (
+    rows = [
         f"{head['begin']}'{head['title']} ({title})'{head['classes']}{head['option']}"
         f"{encode.shell(name)}{head['end']}"
-    )
+    ]
     for row in stock.rows:
         linux = grub_cfg.LINUX.match(row)
-        yield linux[1] + line(linux[2]) if linux else row
-    yield "}"
+        rows.append(linux[1] + line(linux[2]) if linux else row)
+    return seal.sealed("\n".join((*rows, "}")))
 
 
 def _without_place(text: str) -> str:

@@ -25,7 +25,8 @@ class BootEntry:
     loader's variables filled in; ``ours`` marks lowlat's entries, ``trial`` those for one try,
     ``foreign`` those that no tuned entry is made from: a person's, another system's, for rescue.
     ``unfilled`` are the words without the variables' values, where that differs; ``files`` the
-    kernel and its initramfs images."""
+    kernel and its initramfs images; ``edited`` whether the text of a lowlat entry is not the one
+    that was written."""
 
     name: str
     release: str
@@ -35,6 +36,7 @@ class BootEntry:
     foreign: bool = False
     unfilled: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    edited: bool = False
 
     @property
     def is_stale(self) -> bool:
@@ -78,9 +80,11 @@ class BootMenu:
         return (entry for entry in self.entries if self.is_edited(entry))
 
     def is_edited(self, entry: BootEntry) -> bool:
-        """Whether somebody changed the line of this lowlat entry, or its files, which are those of
-        the stock entry. The id holds a hash of the line; a trial entry has the line of the entry
-        that it tries, and the parameters of a trial."""
+        """Whether somebody changed the text of this lowlat entry, its line, or its files, which are
+        those of the stock entry. The id holds a hash of the line; a trial entry has the line of the
+        entry that it tries, and the parameters of a trial."""
+        if entry.edited:
+            return True
         if entry.id == entry_line.STOCK:
             stock = self.stock(entry.release)
             return stock is None or (entry.words, entry.files) != (stock.words, stock.files)
@@ -97,6 +101,11 @@ class BootMenu:
         if tried is None or self.is_edited(tried) or tried.files != entry.files:
             return True
         return not entry_line.is_trial_of(entry.words, tried.words)
+
+    def lacking(self) -> Iterator[str]:
+        """The ids of trial entries that are gone."""
+        trials = (entry_line.trial_id(entry.id) for entry in self.tuned())
+        return (trial for trial in trials if self.by_id(trial) is None)
 
     def promoted(self, entry: BootEntry, follow: bool) -> BootEntry:
         """The entry that promoting this one makes the default: with ``follow`` the newest."""
@@ -218,6 +227,10 @@ class Loader(Protocol):
         replaces an older one as the default. Returns a message, or "": a removed tuned default
         gives way to its kernel's stock entry."""
         return ""
+
+    def differing(self) -> Iterator[str]:
+        """What was set for the trial that boots next and is not so any more; and what to do."""
+        return iter(())
 
     def outlasting(self) -> Iterator[str]:
         """A person's settings that name an entry of lowlat's, which a rollback leaves; and what to

@@ -7,7 +7,7 @@ lowlat's files lie beside it, and config.txt or tryboot.txt names one of them.""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Optional
 
@@ -165,9 +165,7 @@ class RaspberryPi(EntryFiles):
 
     def one_shot(self, entry: Optional[BootEntry]) -> None:
         if entry is not None:
-            watchdog = _WATCHDOG if entry_line.has_watchdog(self._root) else ""
-            part = _PART.format(file=f"{entry.name}.txt", more=watchdog)
-            self._put_text("tryboot.txt", self._without_ours("config.txt") + part)
+            self._put_text("tryboot.txt", self._for_trial(entry.name))
             self._mailbox(_SET_FLAGS, 1)
             return
         # The flag first: while it is set, tryboot.txt must exist.
@@ -175,6 +173,18 @@ class RaspberryPi(EntryFiles):
             self._mailbox(_SET_FLAGS, 0)
         if self._tried():
             self._disk.remove(f"{self.path}/tryboot.txt")
+
+    def _for_trial(self, name: str) -> str:
+        """The configuration that boots this entry once."""
+        watchdog = _WATCHDOG if entry_line.has_watchdog(self._root) else ""
+        part = _PART.format(file=f"{name}.txt", more=watchdog)
+        return self._without_ours("config.txt") + part
+
+    def differing(self) -> Iterator[str]:
+        name = self._next()
+        if name and self._text("tryboot.txt") != self._for_trial(name):
+            why = "is not config.txt with the line of the trial any more"
+            yield f"{self.path}/tryboot.txt {why}: 'lowlat-gen trial' writes it again"
 
     def refresh(self, plan_of: PlanOf, follow: bool) -> str:
         ours = self._set_last()
