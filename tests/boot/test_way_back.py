@@ -255,6 +255,16 @@ def test_apply_does_not_take_lowlats_older_files_for_somebodys(
     assert not host.status()["default"]["ours"]
 
 
+@pytest.mark.parametrize(("kind", "word"), [("deb", "remove"), ("rpm", "0")])
+def test_the_packages_removal_needs_no_record(host: Host, kind: str, word: str) -> None:
+    host.done("apply")
+    forget_state(host)
+    host.write("tmp/script", removal_script(kind))
+    answer = host.chroot("sh", "/tmp/script", word)
+    assert (answer.status, answer.err) == (0, ""), answer
+    assert "lowlat" not in host.config and not (host.path / "etc/grub.d/99_lowlat").exists()
+
+
 def test_an_edited_file_without_a_record_is_kept_and_named(host: Host) -> None:
     host.done("apply")
     forget_state(host)
@@ -275,6 +285,7 @@ def test_what_only_sounds_like_lowlats_is_not_taken(host: Host) -> None:
     (host.path / "etc/systemd/system").mkdir(parents=True)
     (host.path / "etc/systemd/system/lowlat-boot.service").symlink_to("/dev/null")
     host.write("etc/default/grub.d/zz-lowlat.cfg", "GRUB_TIMEOUT=3\n")
+    host.write("etc/tuned/mine/tuned.conf", "[main]\ninclude=lowlat-local\n")
     before = host.snapshot()
     assert host.status()["state"] == "none"
     assert host.done("rollback") == "nothing is applied\n"

@@ -44,8 +44,8 @@ def lost(root: Root, loader: Optional[Loader]) -> Iterator[str]:
     """What a rollback cannot restore, because its record is gone."""
     if journals.is_lost(Disk(root)):
         yield f"{journals.JOURNAL} is gone, and with it what there was before lowlat"
-    if loader is not None:
-        yield from loader.lost()
+    with suppress(LowlatError):  # a damaged menu must not hide the rest
+        yield from loader.lost() if loader else ()
     yield from tuned_profile.lost(root)
 
 

@@ -14,7 +14,10 @@ from lowlat.host.root import Root, glob
 from lowlat.plan import store
 from lowlat.render import hooks
 
-#: In the folder of state the name is enough.
+#: Any text: the name, or the beginning, is enough.
+_ANY = r"(?s:.*)"
+
+#: lowlat's own state.
 _STATE = (store.PLAN, store.DECISION, f"{files.STATE}/stock.json", f"{store.PLANS}/*.json")
 
 #: Starts lowlat's unit before TuneD: a link.
@@ -39,7 +42,7 @@ def read(disk: Disk) -> Mapping[str, tuple[FileSnapshot, bool]]:
         with suppress(Refused):  # a link is in the way, or it cannot be read
             held = disk.get(path)
             text = held.content.decode("utf-8", "replace") if held else ""
-            whole = re.fullmatch(pattern, text, re.DOTALL) is not None
+            whole = re.fullmatch(pattern, text) is not None
             if held and (whole or ("lowlat" in text and not _is_packaged(disk.root, path))):
                 found[path] = (held, whole)
     return found
@@ -54,10 +57,10 @@ def _places(root: Root) -> Iterator[tuple[str, str]]:
     """The places of lowlat's files, each with a pattern of all of its text."""
     yield from _fixed().items()
     for place in _STATE:
-        yield from ((path, ".*") for path in glob(root, place))
+        yield from ((path, _ANY) for path in glob(root, place))
     for folder in (folder for place in _PROFILES for folder in glob(root, place)):
         if re.match(_PROFILE, root.read(f"{folder}/tuned.conf") or ""):
-            yield from ((f"{folder}/{name}", ".*") for name in ("tuned.conf", "script.sh"))
+            yield from ((f"{folder}/{name}", _ANY) for name in ("tuned.conf", "script.sh"))
 
 
 @functools.cache
