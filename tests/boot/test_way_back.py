@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_bls import DEBIAN, FEDORA, debian, fedora, try_entry
+from test_bls import DEBIAN, FEDORA, ID, debian, fedora, try_entry
 
 from lowlat import __version__
 from lowlat.boot import journal as journals
@@ -265,6 +265,21 @@ def test_the_packages_removal_needs_no_record(host: Host, kind: str, word: str) 
     assert "lowlat" not in host.config and not (host.path / "etc/grub.d/99_lowlat").exists()
 
 
+def test_an_entry_alone_is_known_unless_it_is_another_systems(fedora: Host) -> None:
+    fedora.done("apply")
+    entries = {path: path.read_text() for path in (fedora.path / FEDORA).glob("*~lowlat-*")}
+    fedora.done("rollback")
+    for path, text in entries.items():
+        path.write_text(text)
+    fedora.write("etc/machine-id", f"{'7' * 32}\n")
+    assert fedora.status()["state"] == "none"
+    assert fedora.done("rollback") == "nothing is applied\n"
+    fedora.write("etc/machine-id", f"{ID}\n")
+    assert fedora.status()["state"] == "interrupted"
+    fedora.done("rollback")
+    assert not list((fedora.path / FEDORA).glob("*lowlat*"))
+
+
 def test_an_edited_file_without_a_record_is_kept_and_named(host: Host) -> None:
     host.done("apply")
     forget_state(host)
@@ -275,6 +290,8 @@ def test_an_edited_file_without_a_record_is_kept_and_named(host: Host) -> None:
     assert answer.status == 1 and "kept because it was edited since: /etc/grub.d" in answer.err
     left = {path for path in host.snapshot(["etc"]) if "lowlat" in path}
     assert left == {"etc/grub.d/99_lowlat"} and "lowlat.plan=" not in host.config
+    assert answer.out.startswith("the rest of lowlat's is gone\nnote: ")
+    assert "99_lowlat was edited since lowlat wrote it" in host.done("status")
     (host.path / "etc/grub.d/99_lowlat").unlink()
     host.update_grub()
     assert host.done("rollback") == "nothing is applied\n"

@@ -80,8 +80,10 @@ def read(disk: Disk, *, to_write: bool = False) -> Journal:
 
 
 def is_lost(disk: Disk) -> bool:
-    """Whether files of lowlat's are there for the boot, but no journal."""
-    return disk.root.absent(JOURNAL) and any(map(traces.is_boots, read(disk).entries))
+    """Whether files of lowlat's are there for the boot, but no journal. One that was edited is no
+    sign of that: a rollback leaves it to the person."""
+    found = traces.read(disk) if disk.root.absent(JOURNAL) else {}
+    return any(whole and traces.is_of_boot(path) for path, (_, whole) in found.items())
 
 
 def write(disk: Disk, journal: Journal) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rolling back: from any state, also after a crash, and any number of times."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Optional
@@ -36,8 +37,15 @@ _OWN = frozenset(
 def applied(root: Root, loader: Optional[Loader]) -> bool:
     """Whether there is anything to roll back."""
     names = (name.partition(BESIDE)[0] for name in root.names(files.STATE))
-    there = any(name in _OWN for name in names) or journals.is_lost(Disk(root))
-    return there or (loader is not None and any(_entries(loader)))
+    if any(name in _OWN for name in names) or journals.is_lost(Disk(root)):
+        return True
+    return loader is not None and not all(_is_others(root, each) for each in _entries(loader))
+
+
+def _is_others(root: Root, entry: str) -> bool:
+    """Whether an entry is that of another system's lowlat on the same boot partition."""
+    machine, its = root.read("/etc/machine-id"), re.match("[0-9a-f]{32}(?=[-~])", entry)
+    return bool(machine and its and its[0] != machine)
 
 
 def lost(root: Root, loader: Optional[Loader]) -> Iterator[str]:

@@ -48,7 +48,7 @@ def read(disk: Disk) -> Mapping[str, tuple[FileSnapshot, bool]]:
     return found
 
 
-def is_boots(path: str) -> bool:
+def is_of_boot(path: str) -> bool:
     """Whether a file is there for the boot alone: a person may use TuneD's profiles without it."""
     return not path.startswith("/etc/tuned/")
 

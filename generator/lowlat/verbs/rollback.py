@@ -95,8 +95,8 @@ def _boot(args: RollbackArguments, root: Root, said: list[str], loader: Optional
         place = foreign.source(root, f"{cmdline.MARKER}={added}")
         left = [f"the line of plan {added} was added by hand to {place}"]
     whole = not (kept or left or outlasting)
-    if lost and whole:
-        said += ["nothing of lowlat's is left", *lost]
+    if lost:
+        said += ["nothing of lowlat's is left" if whole else "the rest of lowlat's is gone", *lost]
     else:
         said.append("the boot is as it was before lowlat" if whole else "the rest is as it was")
     if by_tuned:
