@@ -297,6 +297,24 @@ def test_an_edited_file_without_a_record_is_kept_and_named(host: Host) -> None:
     assert host.done("rollback") == "nothing is applied\n"
 
 
+def test_profiles_of_somebodys_stay(host: Host) -> None:
+    """One that was rendered and installed by hand before, and a copy that was changed since."""
+    host.done("apply")
+    made = host.snapshot()
+    host.done("rollback")
+    for name in ("tuned.conf", "script.sh"):
+        host.write(f"etc/tuned/lowlat/{name}", made[f"etc/tuned/lowlat/{name}"][2].decode())
+    before = host.snapshot()
+    host.done("apply")
+    copy = host.read("etc/tuned/lowlat/tuned.conf") + "[sysctl]\nvm.swappiness=1\n"
+    host.write("etc/tuned/mine/tuned.conf", copy)
+    host.done("rollback")
+    assert host.read("etc/tuned/mine/tuned.conf") == copy
+    (host.path / "etc/tuned/mine/tuned.conf").unlink()
+    (host.path / "etc/tuned/mine").rmdir()
+    assert host.snapshot() == before
+
+
 def test_what_only_sounds_like_lowlats_is_not_taken(host: Host) -> None:
     """A package's unit that a person masked or changed, and files of a person's by such names."""
     (host.path / "etc/systemd/system").mkdir(parents=True)

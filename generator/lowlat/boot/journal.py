@@ -69,7 +69,7 @@ def read(disk: Disk, *, to_write: bool = False) -> Journal:
     ``to_write``. Raises Refused if it is damaged."""
     journal = _FILE.read(disk, to_write=to_write) or Journal()
     lost = disk.root.absent(JOURNAL)
-    for path, (held, whole) in traces.read(disk).items():
+    for path, (held, whole) in traces.read(disk, lost=lost).items():
         if path not in journal.entries:
             entry = JournalEntry(None, (digest(held),) if whole else ())
             journal = journal.with_entry(path, entry)
@@ -82,7 +82,7 @@ def read(disk: Disk, *, to_write: bool = False) -> Journal:
 def is_lost(disk: Disk) -> bool:
     """Whether files of lowlat's are there for the boot, but no journal. One that was edited is no
     sign of that: a rollback leaves it to the person."""
-    found = traces.read(disk) if disk.root.absent(JOURNAL) else {}
+    found = traces.read(disk, lost=True) if disk.root.absent(JOURNAL) else {}
     return any(whole and traces.is_of_boot(path) for path, (_, whole) in found.items())
 
 

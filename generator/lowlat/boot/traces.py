@@ -23,8 +23,8 @@ _STATE = (store.PLAN, store.DECISION, f"{files.STATE}/stock.json", f"{store.PLAN
 #: Starts lowlat's unit before TuneD: a link.
 _WANTED = "/etc/systemd/system/tuned.service.wants/lowlat-boot.service"
 
-#: TuneD's profiles lie in folders of any name.
-_PROFILES = ("/etc/tuned/*", "/etc/tuned/profiles/*")
+#: TuneD's profiles. In a folder of another name lies a copy of somebody's.
+_PROFILES = ("/etc/tuned/lowlat*", "/etc/tuned/profiles/lowlat*")
 _PROFILE = (
     r"# SPDX.*\n# (?:Written by lowlat-gen for this machine: plan|Produced from lowlat\.conf) "
 )
@@ -35,8 +35,16 @@ _DEFAULT = (
 )
 
 
-def read(disk: Disk) -> Mapping[str, tuple[FileSnapshot, bool]]:
-    """lowlat's files by path, each with whether its text is still as lowlat writes it."""
+def read(disk: Disk, *, lost: bool) -> Mapping[str, tuple[FileSnapshot, bool]]:
+    """lowlat's files by path, each with whether its text is still as lowlat writes it. Profiles of
+    TuneD are lowlat's if the record is ``lost``: a person may use them without the boot."""
+    found = _found(disk)
+    if lost and any(whole and is_of_boot(path) for path, (_, whole) in found.items()):
+        return found
+    return {path: held for path, held in found.items() if is_of_boot(path)}
+
+
+def _found(disk: Disk) -> dict[str, tuple[FileSnapshot, bool]]:
     found = {}
     for path, pattern in _places(disk.root):
         with suppress(Refused):  # a link is in the way, or it cannot be read
@@ -49,7 +57,7 @@ def read(disk: Disk) -> Mapping[str, tuple[FileSnapshot, bool]]:
 
 
 def is_of_boot(path: str) -> bool:
-    """Whether a file is there for the boot alone: a person may use TuneD's profiles without it."""
+    """Whether a file is there for the boot alone."""
     return not path.startswith("/etc/tuned/")
 
 
