@@ -523,8 +523,16 @@ def test_a_word_that_is_not_known_is_never_left_out(rows: str, fedora: Host) -> 
     refused = [fedora.lowlat("apply", *words).refused() for words in (("--dry-run",), ())]
     assert refused[0] == refused[1] and "what $extra stands for is not known" in refused[1]
     assert fedora.snapshot() == before
-    fedora.write("boot/grub2/grub.cfg", f"{config}set extra=quiet\n")
+    # What the distributions' own scripts read.
+    known = 'load_env -f "${env_block}"\nload_env -f ${config_directory}/grubenv\n'
+    known += "if [ -f $prefix/custom.cfg ]; then\n  source $prefix/custom.cfg;\nfi\n"
+    fedora.write("boot/grub2/grub.cfg", f"{config}{known}set extra=quiet\n")
+    for path in (fedora.path / FEDORA).glob("*.conf"):
+        path.write_text(path.read_text().replace(" $extra", " $extra $nowhere"))
     fedora.done("apply")
+    assert "nowhere" not in fedora.read(
+        f"{FEDORA}/{next(n for n in parse(fedora, FEDORA) if 'low' in n)}"
+    )
     lines = [keys["options"][0] for name, keys in parse(fedora, FEDORA).items() if "low" in name]
     assert lines and all("quiet" in line.split() for line in lines)
 
@@ -663,7 +671,14 @@ def test_entries_lie_on_the_partition_of_the_one_that_booted(
     host.done("rollback")
     assert host.snapshot() == before
     host.write("etc/fstab", "UUID=2 /boot ext4 rw 0 2\nUUID=3 /boot/efi vfat rw 0 2\n")
+    set_variable(host, "LoaderEntrySelected", f"debian-{RELEASE}.efi")
     assert host.status()["default"]["entry"] == f"debian-{RELEASE}.efi"
+    # A driver of systemd-boot's reads another file system; and what is no row counts for nothing.
+    host.write("etc/fstab", "# /boot was on sda2\n#x /boot/efi ext4\nUUID=2 /boot ext4 rw 0 2\nx\n")
+    assert host.status()["default"]["entry"] == f"debian-{RELEASE}.efi"
+    set_variable(host, "LoaderEntrySelected", "a-fallback.conf")
+    host.done("apply")
+    assert len(parse(host, FEDORA)) == 3
 
 
 def test_entries_of_another_system_on_a_second_esp_are_left_alone(debian: Host) -> None:
@@ -740,6 +755,7 @@ def test_a_pattern_that_would_mean_ours_is_named_before_a_file_is_written(debian
 @pytest.mark.parametrize("where", ["variable", "loader.conf"])
 def test_what_is_preferred_outranks_the_default(debian: Host, where: str) -> None:
     """Since systemd 260."""
+    set_variable(debian, "LoaderInfo", "systemd-boot 260.1-1")
     set_variable(debian, "LoaderEntryDefault", f"debian-{RELEASE}.conf")
     if where == "variable":
         set_variable(debian, "LoaderEntryPreferred", f"debian-{OLDER}.conf")
@@ -751,6 +767,9 @@ def test_what_is_preferred_outranks_the_default(debian: Host, where: str) -> Non
     entry = try_entry(debian, DEBIAN)
     debian.done("promote")
     assert debian.status()["default"]["entry"] == entry
+    set_variable(debian, "LoaderInfo", "systemd-boot 259.3-1")  # knows no such setting
+    assert debian.status()["default"]["entry"] == f"debian-{RELEASE}"
+    set_variable(debian, "LoaderInfo", "systemd-boot 260.1-1")
     named = next(variables.glob("LoaderEntryPreferred-*")).read_bytes()[4:]
     assert entry in named.decode("utf-16-le")
     debian.done("rollback")
@@ -758,6 +777,17 @@ def test_what_is_preferred_outranks_the_default(debian: Host, where: str) -> Non
     assert {name: value.rstrip(b"\0") for name, value in after.items()} == {
         name: value.rstrip(b"\0") for name, value in before.items()
     }
+
+
+def test_no_setting_names_an_entry_that_a_rollback_removed(debian: Host) -> None:
+    set_variable(debian, "LoaderInfo", "systemd-boot 260.1-1")
+    try_entry(debian, DEBIAN)
+    debian.done("promote")
+    set_variable(debian, "LoaderEntryPreferred", f"debian-{OLDER}.conf")
+    debian.done("rollback")
+    variables = debian.path / "sys/firmware/efi/efivars"
+    names = {path.name.partition("-")[0] for path in variables.glob("LoaderEntry*")}
+    assert names == {"LoaderEntryPreferred"}
 
 
 @pytest.mark.parametrize("where", ["variable", "loader.conf"])

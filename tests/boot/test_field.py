@@ -518,6 +518,8 @@ def _check_taken_back(walk: Walk, lost: list[str], over: bool) -> None:
         path: held for path, held in after.items() if held != walk.files["pristine"].get(path)
     }
     ours = [path for path, held in changed.items() if "lowlat" in path or _names_lowlat(held[2])]
+    if "journal.json" in lost:  # people copy profiles of TuneD
+        ours = [path for path in ours if not path.startswith("etc/tuned/")]
     assert ours == [], (lost, over)
     boots = host.boots()
     known = "default.json" not in lost  # else the stock entry of the tuned kernel

@@ -226,6 +226,15 @@ def forget_state(host: Host) -> None:
     shutil.rmtree(host.path / _STATE)
 
 
+def ours(host: Host) -> set[str]:
+    """lowlat's files, without TuneD's profiles, of which people have copies."""
+    return {
+        path
+        for path in host.snapshot()
+        if "lowlat" in path and not path.startswith("etc/tuned/lowlat")
+    }
+
+
 @pytest.mark.parametrize("kind", ["host", "fedora", "debian"])
 def test_without_its_state_lowlat_knows_what_it_wrote(
     kind: str, request: pytest.FixtureRequest
@@ -238,8 +247,7 @@ def test_without_its_state_lowlat_knows_what_it_wrote(
     assert rolled.startswith("nothing of lowlat's is left\nnote: /var/lib/lowlat/journal.json")
     assert ("the default before lowlat" in rolled) is (kind != "host")
     assert not host.status()["default"]["ours"]
-    after = host.snapshot()
-    assert not [path for path in after if path not in before and "lowlat" in path]
+    assert not ours(host) - before.keys()
     assert host.status()["state"] == "none" and host.done("rollback") == "nothing is applied\n"
 
 
@@ -251,7 +259,7 @@ def test_apply_does_not_take_lowlats_older_files_for_somebodys(
     forget_state(host)
     host.done("apply")
     host.done("rollback")
-    assert not [path for path in host.snapshot() if path not in before and "lowlat" in path]
+    assert not ours(host) - before.keys()
     assert not host.status()["default"]["ours"]
 
 
@@ -288,10 +296,8 @@ def test_an_edited_file_without_a_record_is_kept_and_named(host: Host) -> None:
     assert "/etc/grub.d/99_lowlat was edited" in refusal(host, "apply")
     answer = host.lowlat("rollback")
     assert answer.status == 1 and "kept because it was edited since: /etc/grub.d" in answer.err
-    left = {path for path in host.snapshot(["etc"]) if "lowlat" in path}
-    assert left == {"etc/grub.d/99_lowlat"} and "lowlat.plan=" not in host.config
+    assert ours(host) == {"etc/grub.d/99_lowlat"} and "lowlat.plan=" not in host.config
     assert answer.out.startswith("the rest of lowlat's is gone\nnote: ")
-    assert "99_lowlat was edited since lowlat wrote it" in host.done("status")
     (host.path / "etc/grub.d/99_lowlat").unlink()
     host.update_grub()
     assert host.done("rollback") == "nothing is applied\n"
@@ -312,6 +318,28 @@ def test_profiles_of_somebodys_stay(host: Host) -> None:
     assert host.read("etc/tuned/mine/tuned.conf") == copy
     (host.path / "etc/tuned/mine/tuned.conf").unlink()
     (host.path / "etc/tuned/mine").rmdir()
+    assert host.snapshot() == before
+
+
+def test_what_a_person_made_stays_where_the_record_is_lost(host: Host) -> None:
+    host.done("apply")
+    profile = "etc/tuned/lowlat-rt/tuned.conf"
+    host.write(profile, host.read("etc/tuned/lowlat/tuned.conf") + "[sysctl]\nvm.swappiness=1\n")
+    (host.path / "var/lib/lowlat/journal.json").unlink()
+    said = host.done("rollback")
+    assert "profiles of TuneD stay" in " ".join(said.split()) and "lowlat-rt" in said
+    assert (host.path / profile).exists()
+
+
+def test_notes_under_a_name_of_lowlats_are_no_edit(host: Host) -> None:
+    host.write("etc/lowlat/boot.conf", "# my notes on lowlat\n")
+    wants = host.path / "etc/systemd/system/tuned.service.wants"
+    wants.mkdir(parents=True)
+    (wants / "lowlat-boot.service").symlink_to("/usr/lib/systemd/system/lowlat-boot.service")
+    before = host.snapshot()
+    assert "note" not in host.done("status").replace("notes on", "")
+    host.done("apply")
+    host.done("rollback")
     assert host.snapshot() == before
 
 

@@ -74,16 +74,14 @@ def read(disk: Disk, *, to_write: bool = False) -> Journal:
             entry = JournalEntry(None, (digest(held),) if whole else ())
             journal = journal.with_entry(path, entry)
             folder = path.rpartition("/")[0]
-            if lost and ("lowlat" in folder or folder.startswith("/etc/tuned/")):
+            if lost and "lowlat" in folder:
                 journal = journal.with_folder(folder)
     return journal
 
 
 def is_lost(disk: Disk) -> bool:
-    """Whether files of lowlat's are there for the boot, but no journal. One that was edited is no
-    sign of that: a rollback leaves it to the person."""
-    found = traces.read(disk, lost=True) if disk.root.absent(JOURNAL) else {}
-    return any(whole and traces.is_of_boot(path) for path, (_, whole) in found.items())
+    """Whether files of lowlat's are there for the boot, but no journal."""
+    return disk.root.absent(JOURNAL) and bool(traces.read(disk, lost=True))
 
 
 def write(disk: Disk, journal: Journal) -> None:

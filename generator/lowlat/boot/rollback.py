@@ -52,6 +52,9 @@ def lost(root: Root, loader: Optional[Loader]) -> Iterator[str]:
     """What a rollback cannot restore, because its record is gone."""
     if journals.is_lost(Disk(root)):
         yield f"{journals.JOURNAL} is gone, and with it what there was before lowlat"
+        profiles = [name for name in root.names("/etc/tuned") if name.startswith("lowlat")]
+        if profiles:
+            yield f"profiles of TuneD stay in /etc/tuned, lowlat's or yours: {', '.join(profiles)}"
     with suppress(LowlatError):  # a damaged menu must not hide the rest
         yield from loader.lost() if loader else ()
     yield from tuned_profile.lost(root)

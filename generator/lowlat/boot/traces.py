@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""lowlat's own files, known by their places and texts: a journal that was lost tells of none, and a
-later one would take them for a person's."""
+"""lowlat's own files for the boot, known by their places and texts: a journal that was lost tells
+of none, and a later one would take them for a person's. TuneD's profiles are left out: people copy
+them, and one that is not selected does nothing."""
 
 import functools
 import re
@@ -23,12 +24,6 @@ _STATE = (store.PLAN, store.DECISION, f"{files.STATE}/stock.json", f"{store.PLAN
 #: Starts lowlat's unit before TuneD: a link.
 _WANTED = "/etc/systemd/system/tuned.service.wants/lowlat-boot.service"
 
-#: TuneD's profiles. In a folder of another name lies a copy of somebody's.
-_PROFILES = ("/etc/tuned/lowlat*", "/etc/tuned/profiles/lowlat*")
-_PROFILE = (
-    r"# SPDX.*\n# (?:Written by lowlat-gen for this machine: plan|Produced from lowlat\.conf) "
-)
-
 _DEFAULT = (
     r"# SPDX.*\n# Written by 'lowlat-gen promote'; .*\n"
     r"if .*; then\n\tGRUB_DEFAULT='lowlat>[^'\n]*'\nelse\n\techo lowlat: .*\nfi\n"
@@ -36,12 +31,14 @@ _DEFAULT = (
 
 
 def read(disk: Disk, *, lost: bool) -> Mapping[str, tuple[FileSnapshot, bool]]:
-    """lowlat's files by path, each with whether its text is still as lowlat writes it. Profiles of
-    TuneD are lowlat's if the record is ``lost``: a person may use them without the boot."""
+    """lowlat's files by path, each with whether its text is still as lowlat writes it. Others by
+    such names are lowlat's, and were edited, where the record is ``lost``."""
     found = _found(disk)
-    if lost and any(whole and is_of_boot(path) for path, (_, whole) in found.items()):
+    # A person may have enabled the package's unit.
+    whole = {path: held for path, held in found.items() if held[1] and path != _WANTED}
+    if lost and whole:
         return found
-    return {path: held for path, held in found.items() if is_of_boot(path)}
+    return {} if lost else whole
 
 
 def _found(disk: Disk) -> dict[str, tuple[FileSnapshot, bool]]:
@@ -56,19 +53,11 @@ def _found(disk: Disk) -> dict[str, tuple[FileSnapshot, bool]]:
     return found
 
 
-def is_of_boot(path: str) -> bool:
-    """Whether a file is there for the boot alone."""
-    return not path.startswith("/etc/tuned/")
-
-
 def _places(root: Root) -> Iterator[tuple[str, str]]:
     """The places of lowlat's files, each with a pattern of all of its text."""
     yield from _fixed().items()
     for place in _STATE:
         yield from ((path, _ANY) for path in glob(root, place))
-    for folder in (folder for place in _PROFILES for folder in glob(root, place)):
-        if re.match(_PROFILE, root.read(f"{folder}/tuned.conf") or ""):
-            yield from ((f"{folder}/{name}", _ANY) for name in ("tuned.conf", "script.sh"))
 
 
 @functools.cache

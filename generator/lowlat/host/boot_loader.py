@@ -3,9 +3,11 @@
 boot files, then the firmware's current boot entry, then the loaders' files. Files that an earlier
 loader left boot nothing: where several loaders have files, the running line decides."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Optional
 
 from lowlat.host import firmware, grub_places
@@ -178,14 +180,23 @@ def _is_from_elsewhere(root: Root) -> bool:
     images = (name for name in root.names("/boot") if not name.startswith("config"))
     modules = (f"{folder}/modules/{release}" for folder in ("/lib", "/usr/lib"))
     own = any(release in name for name in images) or any(map(root.exists, modules))
-    return bool(release) and not boot_image(root) and not own
+    return bool(release) and not boot_image(root) and not own and _runs(root)
+
+
+def _runs(root: Root) -> bool:
+    """Whether this system is the one that booted, and not one that a rescue system entered."""
+    try:
+        init = Path("/proc/1/root/.").stat() if root.live else None
+        return init is None or os.path.samestat(init, Path("/").stat())
+    except OSError:  # another user may not look there
+        return True
 
 
 def _may_be_started(root: Root, loader: BootLoader) -> bool:
     """Whether the firmware's program may be this loader, or start it as a shim or as the fallback
     (BOOTX64.EFI) does."""
     program = firmware.current_program(root).lower().rpartition("/")[2]
-    if loader.kind in (GRUB, GRUB_BLS, PHOTON) and boot_image(root):
+    if loader.kind in (GRUB, GRUB_BLS, PHOTON) and boot_image(root) and _runs(root):
         return boot_image(root).startswith(("/", "("))  # rEFInd starts GRUB too
     if loader.kind in (GRUB, GRUB_BLS, PHOTON, UNIFIED_IMAGES):
         return program.startswith(("shim", "boot", "grub")) or not program

@@ -24,7 +24,7 @@ ENTRIES = "/boot/loader/entries"
 _SOURCED = ("custom.cfg", "user.cfg")
 
 #: Environment blocks, as 00_header names them.
-_BLOCKS = ("grubenv", "env_block", "$env_block")
+_BLOCKS = ("grubenv", "env_block")
 
 _NAME = re.compile(r"\$\{?(\w+)\}?")
 

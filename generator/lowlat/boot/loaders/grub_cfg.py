@@ -156,7 +156,7 @@ def reads_more(text: str, known: Sequence[str]) -> str:
     reads = re.compile(r"\s*(?:source|\.|configfile|load_env\s+(?:-f|--file)[ =])\s*(\S+)")
     for row in _outside(text):
         found = reads.match(row)
-        if found and re.split(r"[/}]", found[1].strip("\"'}"))[-1] not in known:
+        if found and re.split(r"[/{}$]", found[1].strip("\"'};"))[-1] not in known:
             return row.strip()
     return ""
 

@@ -83,7 +83,7 @@ class BootMenu:
         """Whether somebody changed the text of this lowlat entry, its line, or its files, which are
         those of the stock entry. The id holds a hash of the line; a trial entry has the line of the
         entry that it tries, and the parameters of a trial."""
-        if entry.edited:
+        if entry.edited and entry.ours:
             return True
         if entry.id == entry_line.STOCK:
             stock = self.stock(entry.release)

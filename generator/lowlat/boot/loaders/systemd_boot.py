@@ -30,6 +30,9 @@ _PLACES = ("/boot", "/efi", "/boot/efi")
 #: The EFI system partition beside an XBOOTLDR at /boot.
 _ESPS = ("/efi", "/boot/efi")
 
+#: The first version that knows "preferred".
+_PREFERRED = 260
+
 #: The counter of systemd-boot in the name of a file whose tries are used up.
 _SPENT = re.compile(r"\+0(-\d+)?\.(conf|efi)$")
 
@@ -37,16 +40,19 @@ _SPENT = re.compile(r"\+0(-\d+)?\.(conf|efi)$")
 def find(root: Root, _: str) -> Optional[SystemdBoot]:
     """systemd-boot with entries on its partitions, if bootctl can set what it boots. lowlat's lie
     beside the entry that was booted; another loader may have left some elsewhere."""
-    places = [place for place in _partitions(root) if _names(root, place)]
-    if not places or not programs.find(root, "bootctl"):
+    read = [place for place in _partitions(root) if _names(root, place)]
+    # A driver beside systemd-boot may read others, but only what boots shows that.
+    places = [*read, *(each for each in _PLACES if each not in read and _names(root, each))]
+    if not programs.find(root, "bootctl"):
         return None
     booted = bls_entries.base_name(firmware.loader_variable(root, "LoaderEntrySelected") or "")
     with_ours = (each for each in places if any(map(bls_entries.is_ours, _names(root, each))))
     with_booted = (each for each in places if booted in _names(root, each))
     release = running_release(root) or "none"
-    with_running = (each for each in places if release in " ".join(_names(root, each)))
-    place = next(itertools.chain(with_ours, with_booted, with_running, places))
-    return SystemdBoot(root, place, [each for each in places if each != place])
+    with_running = (each for each in read if release in " ".join(_names(root, each)))
+    place = next(itertools.chain(with_ours, with_booted, with_running, read), None)
+    others = [each for each in read if each != place]
+    return None if place is None else SystemdBoot(root, place, others)
 
 
 def _names(root: Root, place: str) -> set[str]:
@@ -60,7 +66,7 @@ def _partitions(root: Root) -> list[str]:
     """Where systemd-boot may read entries: FAT file systems of fstab, and places that are not in
     it, as systemd mounts those by itself."""
     rows = (row.split() for row in (root.read("/etc/fstab") or "").splitlines())
-    kinds = {row[1]: row[2] for row in rows if len(row) > 2}
+    kinds = {row[1]: row[2] for row in rows if len(row) > 2 and not row[0].startswith("#")}
     return [place for place in _PLACES if kinds.get(place, "auto") in ("vfat", "msdos", "auto")]
 
 
@@ -136,17 +142,21 @@ class SystemdBoot(EntryFiles):
 
     def _wanted(self) -> list[Optional[str]]:
         """What names the default; the first that names an entry counts."""
-        named = [
-            value
-            for setting in ("preferred", "default")
-            for value in (self._variable(setting.capitalize()), self._pattern(setting))
-        ]
+        named = (*self._named("preferred"), *self._named("default"))
         return [self._chosen(value) for value in named]
 
     def _setting(self) -> str:
-        """The setting that decides. "preferred", new in systemd 260, outranks "default"."""
-        first = "preferred"
-        return first if self._variable(first.capitalize()) or self._pattern(first) else "default"
+        """The setting that decides: "preferred" outranks "default"."""
+        return "preferred" if any(self._named("preferred")) else "default"
+
+    def _named(self, setting: str) -> tuple[Optional[str], Optional[str]]:
+        """The values of a setting: of the variable, and of loader.conf."""
+        version = re.match(
+            r"systemd-boot (\d+)", firmware.loader_variable(self._root, "LoaderInfo") or ""
+        )
+        if setting == "preferred" and version and int(version[1]) < _PREFERRED:
+            return None, None
+        return self._variable(setting.capitalize()), self._pattern(setting)
 
     def _pattern(self, setting: str) -> Optional[str]:
         """An id or a pattern of ids in loader.conf. That file is on the EFI system partition, even
@@ -173,6 +183,15 @@ class SystemdBoot(EntryFiles):
 
     def _set_default(self, name: Optional[str]) -> None:
         self._bootctl(f"set-{self._setting()}", name)
+
+    def _restore(self) -> None:
+        first = self._first_default()
+        before = None if bls_entries.is_ours(first) else first
+        super()._restore()
+        # Which setting decides may have changed since.
+        for setting in ("preferred", "default"):
+            if bls_entries.is_ours(self._variable(setting.capitalize()) or ""):
+                self._bootctl(f"set-{setting}", before or None)
 
     def _next(self) -> str:
         return self._variable("OneShot") or ""
