@@ -396,10 +396,10 @@ def _logged(wanted: str) -> str:
 
 
 def _restoring() -> str:
-    """The drop-in in the unit's comment."""
+    """The first drop-in in the unit's comment."""
     rows = Path("/usr/lib/systemd/system/lowlat-watch.service").read_text().splitlines()
     start = rows.index("#   [Service]")
-    return "".join(f"{row[1:].strip()}\n" for row in rows[start : rows.index("[Unit]")])
+    return "".join(f"{row[1:].strip()}\n" for row in rows[start : rows.index("#", start)])
 
 
 def promote(folder: Path) -> dict[str, Any]:
