@@ -388,6 +388,9 @@ def test_where_the_first_entry_is_the_default_it_stays_so(fedora: Host) -> None:
     plugin = "/etc/kernel/install.d/95-lowlat.install"
     assert fedora.chroot(plugin, "add", release, "/x", "/boot/vmlinuz").status == 0
     assert fedora.status()["default"]["entry"] == f"9-{release}"
+    (fedora.path / FEDORA / f"9-{release}.conf").rename(fedora.path / FEDORA / "99-again.conf")
+    assert fedora.chroot(plugin, "add", release, "/x", "/boot/vmlinuz").status == 0
+    assert fedora.status()["default"]["entry"] == "99-again"
     fedora.done("rollback")
     assert "saved_entry" not in environment(fedora)
     # What somebody saved is kept.
@@ -396,6 +399,25 @@ def test_where_the_first_entry_is_the_default_it_stays_so(fedora: Host) -> None:
     fedora.done("apply")
     assert fedora.chroot(plugin, "add", release, "/x", "/boot/vmlinuz").status == 0
     assert fedora.status()["default"]["entry"] == saved
+
+
+def test_the_fallback_of_a_promoted_entry_stays_when_a_kernel_comes(fedora: Host) -> None:
+    """It is the same kernel's stock entry, also where no default was set before."""
+    tried = try_entry(fedora, FEDORA)
+    release = fedora.status()["kernels"][0]["kernel"]
+    fedora.done("promote")
+    stock = f"{ID}-{release}"
+    path = fedora.path / FEDORA / f"{stock}.conf"
+    path.write_text(re.sub(r"(?m)^options.*", r"\g<0> quiet", path.read_text()))
+    said = fedora.lowlat("boot", "kernel")  # the line changed: the promoted entry goes
+    assert said.status == 0 and "was promoted and is gone" in said.err
+    assert not (fedora.path / FEDORA / f"{tried}.conf").exists()
+    assert fedora.status()["default"]["entry"] == stock
+    fedora.write("boot/vmlinuz-9.1-1", "image\n")
+    fedora.write("boot/config-9.1-1", fedora.read(f"boot/config-{RELEASE}"))
+    fedora.write(f"{FEDORA}/9-9.1-1.conf", snippet("9.1-1", "root=UUID=1 ro"))
+    fedora.done("boot", "kernel")
+    assert fedora.status()["default"]["entry"] == stock
 
 
 def new_kernel(host: Host, folder: str, token: str) -> str:

@@ -176,12 +176,13 @@ class EntryFiles(Loader, ABC):
         return self._give_way()
 
     def _keep_first(self) -> None:
-        """Where the first entry was the default, whichever it is, pin the one that is first now."""
+        """Where the first entry was the default, whichever it is, pin the one that is first now.
+        The stock entry that took a promoted one's place stays."""
         known, now = _KEPT.read(self._disk), self._default()
-        if known is None or known.before is not None or now is None or bls_entries.is_ours(now):
+        if known is None or known.before is not None or now not in known.ours:
             return
         first = next((each for each in self.describe().entries if not each.ours), None)
-        if self.first_is_default and now in known.ours and first:
+        if self.first_is_default and first and not any(map(bls_entries.is_ours, known.ours)):
             self._change(first.name)
 
     def _put(self, plan_of: PlanOf, check: Callable[[], None] = lambda: None) -> None:
