@@ -482,6 +482,36 @@ def test_each_damaged_record_is_told(walk: Walk) -> None:
         path.write_text(text)
 
 
+# ------------------------------------------------------------------ another plan, and back
+
+
+@pytest.mark.parametrize("stage", ["trial", "promoted"])
+def test_another_plan_cancels_the_trial_and_the_one_before_comes_back(
+    walk: Walk, stage: str
+) -> None:
+    host = walk.host
+    if not host.path.with_name(f"{host.path.name}-{stage}").exists():
+        return
+    host.restore("applied")
+    applied = _outside_the_record(host)
+    host.restore(stage)
+    before = _outside_the_record(host)
+    if host.lowlat(*walk.apply.split(), "--disable", "isolcpus", "--dry-run").status:
+        return
+    host.done_as_foreseen(*walk.apply.split(), "--disable", "isolcpus")
+    assert stage == "promoted" or host.boots() == walk.boots["pristine"]
+    assert host.status()["next"] is None
+    host.done_as_foreseen("apply", "--previous")
+    assert stage == "trial" or walk.by_hand or host.done("promote")
+    assert _outside_the_record(host) == (applied if stage == "trial" else before)
+
+
+def _outside_the_record(host: FieldHost) -> dict[str, object]:
+    """Every file but lowlat's own state, and what is read only while the firmware's flag is set."""
+    held, other = host.snapshot(TOPS), ("var/lib/lowlat/", "boot/firmware/tryboot.txt")
+    return {path: held[path] for path in held if not path.startswith(other)}
+
+
 # ------------------------------------------------------------------ lost records
 
 

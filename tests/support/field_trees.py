@@ -29,7 +29,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 from support import boot_rules, grub_script, kernel_images, pi_firmware
 from support.boot_rules import MenuItem
@@ -102,6 +102,9 @@ class FieldHost(Host):
     def __init__(self, path: Path, namespace: Namespace, case: FieldCase) -> None:
         super().__init__(path, namespace)
         self.case = case
+
+    def snapshot(self, tops: Iterable[str] = TOPS[:-2]) -> dict[str, tuple[Any, ...]]:
+        return super().snapshot(tops)
 
     @property
     def config(self) -> str:

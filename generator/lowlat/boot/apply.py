@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, foreign, hooks, programs, trials, tuned_profile
+from lowlat.boot import entry_line, foreign, hooks, programs, promote, trials, tuned_profile
 from lowlat.boot import journal as journals
 from lowlat.boot.decision import Decision, Planner
 from lowlat.boot.disk import Disk
@@ -217,8 +217,11 @@ def apply(proposal: Proposal, loader: Loader, root: Root, accept_pending: bool) 
     """Write everything or nothing. The default entry stays. Raises Refused if pending changes of
     others would take effect too, unless ``accept_pending``."""
     with Transaction(root) as change:
+        before = loader.describe()
         _write_inputs(proposal, loader, change)
-        return loader.write(change, proposal.plans, accept_pending)
+        menu = loader.write(change, proposal.plans, accept_pending)
+        promote.cancel_lost(root, loader, before, proposal.plans)
+        return menu
 
 
 def foresee(proposal: Proposal, loader: Loader, root: Root) -> Mapping[str, str]:
@@ -226,6 +229,10 @@ def foresee(proposal: Proposal, loader: Loader, root: Root) -> Mapping[str, str]
     with Foreseen(root) as change:
         _write_inputs(proposal, loader, change)
         loader.foresee(change, proposal.plans)
+        known = trials.read(root)
+        kept = promote.without_lost(known, proposal.plans)
+        if kept != known:
+            change.put(trials.TRIALS, trials.text(kept))
     return change.with_state()
 
 

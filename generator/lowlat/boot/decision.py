@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Optional
+from typing import Any, Optional
 
 from lowlat.base import files
 from lowlat.base.errors import Refused
+from lowlat.base.typed_json import decode
 from lowlat.boot.disk import Disk, FileSnapshot
 from lowlat.boot.state_file import StateFile, lenient
 from lowlat.boot.transaction import PATIENT_S, Transaction
@@ -19,7 +20,7 @@ from lowlat.model.machine import RELEASE, Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import planner, profile, store
 from lowlat.plan.planner import Options
-from lowlat.plan.store import DECISION, PLANS, plan_path
+from lowlat.plan.store import DECISION, PLANS, REPLACED, plan_path
 from lowlat.probe import probe
 from lowlat.probe.kernel import read_release, running_release
 
@@ -44,7 +45,24 @@ class Decision:
             raise ValueError("no name")
 
 
+@dataclass(frozen=True)
+class Replaced:
+    """A decision that another one replaced, and its plan of each kernel."""
+
+    decision: Decision
+    plans: tuple[Plan, ...]
+
+
+def _replaced(document: Any) -> Replaced:
+    plans = tuple(map(Plan.from_json, document["plans"]))
+    for plan in plans:
+        store.check(plan)
+    return Replaced(decode(Decision, document["decision"]), plans)
+
+
 _FILE = StateFile(DECISION, SCHEMA, lenient(Decision), "'lowlat-gen rollback', then apply again")
+
+_REPLACED_FILE = StateFile(REPLACED, "lowlat.replaced/1", _replaced, "remove it: apply again")
 
 
 def read(root: Root) -> Optional[Decision]:
@@ -54,10 +72,22 @@ def read(root: Root) -> Optional[Decision]:
     return _FILE.read(Disk(root))
 
 
+def read_replaced(root: Root) -> Optional[Replaced]:
+    """What the applied decision replaced, or None. Raises Refused as read() does."""
+    return _REPLACED_FILE.read(Disk(root))
+
+
 def write(decision: Decision, plans: Iterable[Plan], change: Transaction) -> None:
-    """Store the decision and the plan of each kernel; remove the plans of an earlier decision."""
+    """Store the decision and the plan of each kernel in place of those of an earlier decision,
+    which is kept for ``apply --previous``."""
     fresh = {plan_path(str(plan.kernel)): plan.text() for plan in plans}
     with exclusive_lock(change.disk):
+        made = None
+        with suppress(Refused):  # a damaged decision is not worth keeping
+            made = read(change.root)
+        if made is not None and made != decision:
+            before = Replaced(made, tuple(all_stored(change.root)))
+            change.write(REPLACED, _REPLACED_FILE.text(before))
         for name in change.root.names(PLANS):
             if f"{PLANS}/{name}" not in fresh:
                 change.discard(f"{PLANS}/{name}")
@@ -96,10 +126,16 @@ class Planner:
         if plan.isolated != isolated:
             # Other devices may be busy now and change the choice: the decision fixes the split.
             plan = planner.make_plan(machine, kernel, wanted, options, isolated)
+        # A tried line stays, even if the reasons in its plan read differently now.
         with suppress(Refused):
             known = stored(self._root, release)
-            # A tried line stays, even if the reasons in its plan read differently now.
-            return known if known and known.effect == plan.effect else plan
+            if known and known.effect == plan.effect:
+                return known
+        with suppress(Refused):
+            kept = read_replaced(self._root)
+            if kept and kept.decision == self._decision:
+                same = (each for each in kept.plans if each.kernel == release)
+                return next((each for each in same if each.cpus.online == plan.cpus.online), plan)
         return plan
 
     def plan_and_keep(self, release: str) -> Plan:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Trying an entry once, recording that it came up, and making it the default."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Optional
 
@@ -16,6 +16,7 @@ from lowlat.boot.programs import Unchecked
 from lowlat.boot.transaction import AT_BOOT_S, Transaction, lock
 from lowlat.boot.trials import Pending, Trials
 from lowlat.host.root import BOOT_ID, Root
+from lowlat.model.plan import Plan
 from lowlat.probe.kernel import running_release
 
 
@@ -128,6 +129,28 @@ def try_once(root: Root, loader: Loader, entry: BootEntry, by_kexec: bool = Fals
             if loader.describe().next != trial:
                 raise Refused(f"{loader.name} does not boot {trial.id} next")
     return trial
+
+
+def without_lost(known: Trials, plans: Sequence[Plan]) -> Trials:
+    """The record once these plans are applied: the pending trial of another plan is gone."""
+    pending = known.pending
+    if pending is None or any(plan.marker in pending.words for plan in plans):
+        return known
+    return replace(known, pending=None)
+
+
+def cancel_lost(root: Root, loader: Loader, before: BootMenu, plans: Sequence[Plan]) -> None:
+    """Cancel the pending trial of a plan that is not among these any more; ``before`` is the menu
+    that it was set in."""
+    known = trials.read(root)
+    kept = without_lost(known, plans)
+    if kept == known:
+        return
+    if waits(root, known):
+        kexec.unload()
+    if before.next is not None and before.next.ours:
+        loader.one_shot(None)
+    trials.write(root, kept)
 
 
 def record(root: Root) -> str:

@@ -30,7 +30,15 @@ from lowlat.plan import store
 
 #: Names in the state folder that show that a plan was applied, or was about to be.
 _OWN = frozenset(
-    {"decision.json", "trials.json", "journal.json", "plans", "administrator.json", "default.json"}
+    {
+        "decision.json",
+        "replaced.json",
+        "trials.json",
+        "journal.json",
+        "plans",
+        "administrator.json",
+        "default.json",
+    }
 )
 
 
@@ -167,7 +175,7 @@ def _forget(disk: Disk, kept: set[str]) -> None:
         for name in disk.root.names(store.PLANS):
             disk.remove(f"{store.PLANS}/{name}")
         disk.remove_folder(store.PLANS)
-    for path in (store.DECISION, trials.TRIALS):
+    for path in (store.DECISION, store.REPLACED, trials.TRIALS):
         if path not in kept:
             disk.remove(path)
         disk.unstage(path)

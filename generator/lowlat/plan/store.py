@@ -28,6 +28,9 @@ PLAN = f"{files.STATE}/plan.json"
 #: What was applied: profile, split and options (boot/decision.py).
 DECISION = f"{files.STATE}/decision.json"
 
+#: The decision that it replaced, with the plans of that.
+REPLACED = f"{files.STATE}/replaced.json"
+
 #: One plan for each kernel.
 PLANS = f"{files.STATE}/plans"
 

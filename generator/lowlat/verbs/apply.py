@@ -10,13 +10,14 @@ from lowlat.base.errors import Refused
 from lowlat.boot import apply, kexec, trials, tuned_plugin, way_to_try
 from lowlat.boot import decision as decisions
 from lowlat.boot.apply import Proposal
-from lowlat.boot.decision import Decision
+from lowlat.boot.decision import Decision, Planner
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.interface import BootMenu, Loader, refuse_pending
 from lowlat.boot.programs import Unchecked
 from lowlat.host.root import Root
+from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
-from lowlat.probe import host_name
+from lowlat.probe import host_name, probe
 from lowlat.verbs import apply_now, chosen_plan, options
 from lowlat.verbs.options import PlanChoice
 
@@ -37,23 +38,21 @@ class ApplyArguments(options.ChangeArguments):
     )
     accept_pending: bool = options.accept_pending()
     now: bool = flag("isolate the running system until the next boot, and add no boot entry")
+    previous: bool = flag("apply the plan again that the last apply replaced, as it was")
 
 
 def main(args: ApplyArguments) -> int:
     root = args.open()
     if args.now:
-        if args.boot or args.runtime or args.accept_pending:
-            why = "--now changes no boot: --boot, --runtime and --accept-pending are for one"
+        if args.boot or args.runtime or args.accept_pending or args.previous:
+            why = "--now changes no boot: --boot, --runtime and the like are for one"
             raise Refused(why, hint="leave --now or the others out")
         return apply_now.isolate(args.plan, args, root)
     made = decisions.read(root)
-    choice = chosen_plan.repeated(args.plan, root)
-    chosen = chosen_plan.make_plan(choice, root)
-    plan, boot_by = chosen.plan, args.boot or (made.boot if made else "own")
-    runtime = args.runtime or (made.runtime if made else "tuned")
-    decision = Decision(plan.profile, plan.isolated, choice.wanted, boot_by, runtime)
-    proposal, loader = apply.prepare(root, chosen.machine, plan, decision)
-    refusals = list(apply.lacks(root, runtime))
+    decide = _previous if args.previous else _as_asked
+    machine, plan, decision = decide(args, root, made)
+    proposal, loader = apply.prepare(root, machine, plan, decision)
+    refusals = list(apply.lacks(root, decision.runtime))
     if refusals and not args.dry_run:
         raise refusals[0]
     lacking = [f"missing: {lack}" for lack in refusals]
@@ -75,6 +74,33 @@ def main(args: ApplyArguments) -> int:
     if refusals:
         raise refusals[0]
     return 0
+
+
+def _as_asked(
+    args: ApplyArguments, root: Root, made: Optional[Decision]
+) -> tuple[Machine, Plan, Decision]:
+    """What the options ask for; what they leave open is as in the applied decision."""
+    choice = chosen_plan.repeated(args.plan, root)
+    chosen = chosen_plan.make_plan(choice, root)
+    plan, boot_by = chosen.plan, args.boot or (made.boot if made else "own")
+    runtime = args.runtime or (made.runtime if made else "tuned")
+    decision = Decision(plan.profile, plan.isolated, choice.wanted, boot_by, runtime)
+    return chosen.machine, plan, decision
+
+
+def _previous(
+    args: ApplyArguments, root: Root, made: Optional[Decision]
+) -> tuple[Machine, Plan, Decision]:
+    """What the applied decision replaced, and its plan of the running kernel."""
+    if args.plan != PlanChoice() or args.boot or args.runtime:
+        why = "--previous applies a plan with all the options that it was made with"
+        raise Refused(why, hint="leave the other options of the plan out")
+    kept = decisions.read_replaced(root) if made else None
+    if kept is None:
+        raise Refused("--previous: no plan was replaced here", hint="name the plan by its options")
+    machine = probe(root)
+    plan = Planner(kept.decision, root, machine).plan(machine.kernel.release or "")
+    return machine, plan, kept.decision
 
 
 def _compared(made: Decision, decision: Decision, changed: bool) -> Iterator[str]:

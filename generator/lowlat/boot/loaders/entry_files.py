@@ -52,6 +52,9 @@ class EntryFiles(Loader, ABC):
     #: Written before the version of a tuned entry.
     before_version = ""
 
+    #: Whether removing the default entry's file unsets the default, so that no other one is set.
+    unsets_default = False
+
     #: Whether an unset default means the first entry, which could be lowlat's.
     first_is_default = False
 
@@ -148,13 +151,18 @@ class EntryFiles(Loader, ABC):
                 change.ways[_KEPT.path] = "remove"
             return
         self._hook(change)
+        if before.next and before.next.name in gone:
+            change.ways.update((path, "change") for path in self._settings())
         if default:
             self._check_stays(default, made)
         pinned = self.first_is_default and default and self._default() != default.name
         if default and (default.name in gone or (pinned and not default.ours)):
             for path in self._settings():
                 change.ways[path] = "add" if change.root.absent(path) else "change"
-            change.ways[_KEPT.path] = "change" if known else "add"
+            stock = before.stock(entry_line.release_of(default.name))
+            stays = stock if default.name in gone else default
+            if stays and not (self.unsets_default and default.name in gone):
+                change.put(_KEPT.path, _KEPT.text(self._kept(stays.name)))
 
     def _check_stays(self, before: BootEntry, made: Mapping[str, str]) -> None:
         """Raises Refused if these new files would change the default."""

@@ -140,9 +140,11 @@ class Grub(Loader):
         made = {word for entry in boot.tuned() for word in entry.words if entry_line.marked([word])}
         if plans:
             hooks.write_grub(change)
-            if made - markers and grub_default.NEWEST in (self._root.read(grub_default.OWN) or ""):
+            own = self._root.read(grub_default.OWN) or ""
+            names = (grub_default.NEWEST, *(_entry_id(boot, plan) for plan in plans))
+            if made - markers and any(name in own for name in names):
                 change.put_back(grub_default.OWN)
-        elif boot.next and boot.next.ours:
+        if boot.next and boot.next.ours and markers.isdisjoint(boot.next.words):
             change.ways[f"{self._config.folder}/grubenv"] = "change"
         if change.ways or made != markers:
             change.ways[self._config.path] = "generate"
@@ -244,6 +246,13 @@ def _entry(root: Root, item: GrubEntry, menu: Menu) -> BootEntry:
     foreign = item.script != "10_linux" or not grub_entries.is_stock(item.id)
     files = (item.image, *grub_words.passed(item.initrd, menu.variables))
     return BootEntry(item.id_path, release, words, ours, trial, foreign, unfilled, files)
+
+
+def _entry_id(boot: BootMenu, plan: Plan) -> str:
+    """The id of the tuned entry that a plan gets."""
+    stock = boot.stock(str(plan.kernel))
+    words = (stock.unfilled or stock.words) if stock else ()
+    return entry_line.entry_id(str(plan.kernel), entry_line.tuned(words, plan))
 
 
 def _without_ours(text: str) -> str:

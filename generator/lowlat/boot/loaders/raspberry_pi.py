@@ -62,6 +62,7 @@ def find(root: Root, path: str) -> Optional[RaspberryPi]:
 
 class RaspberryPi(EntryFiles):
     name = line_files.RASPBERRY_PI
+    unsets_default = True
 
     def check(self) -> None:
         programs.check_writable(self._root, self.path)
