@@ -51,6 +51,7 @@ class Ansible:
             "ANSIBLE_LOCALHOST_WARNING": "False",
             "ANSIBLE_INVENTORY_UNPARSED_WARNING": "False",
             "LC_ALL": "C.UTF-8",
+            "LOWLAT_PYTHON": sys.executable,
         }
 
 

@@ -26,8 +26,10 @@ options:
         and its trial counts as good. C(ansible.builtin.reboot) cannot tell that, since a trial that
         panicked came back too, in the stock entry.
       - V(promoted) makes the entry that was tried the default.
+      - V(previous) applies the plan again that the last V(applied) replaced, which counts as tried
+        if it was. It cancels the trial of the other plan, and takes no options of a plan.
     type: str
-    choices: [absent, applied, armed, running, promoted]
+    choices: [absent, applied, armed, running, promoted, previous]
     required: true
   kexec:
     description: With O(state=armed), load the trial for C(systemctl kexec), past the boot loader.
@@ -128,7 +130,7 @@ from ansible_collections.lowlat.lowlat.plugins.module_utils.lowlat_gen import (
 #: How often to look whether the trial counts by now.
 LOOK_S = 2
 
-STATES = ["absent", "applied", "armed", "running", "promoted"]
+STATES = ["absent", "applied", "armed", "running", "promoted", "previous"]
 
 
 class Boot:
@@ -143,6 +145,9 @@ class Boot:
     def applied(self):
         options = words(self.params, [*PLAN_OPTIONS, "runtime", "accept_pending"])
         return self._change("apply", *options)
+
+    def previous(self):
+        return self._change("apply", "--previous", *words(self.params, ["accept_pending"]))
 
     def armed(self):
         status = self.lowlat_gen.status()
