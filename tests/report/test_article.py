@@ -107,3 +107,10 @@ def test_emulated_time_makes_no_table(bench: ReportBench) -> None:
     told = lowlat("report", path, "--article").refused()
     assert "durations mean nothing" in told and "measure on hardware" in told
     assert "leave the other forms" in lowlat("report", path, "--article", "--json").refused()
+
+
+def test_a_cpu_that_not_every_run_measured_is_named(bench: ReportBench) -> None:
+    boots = arm("stock", (100.0, 100.0))
+    boots[1]["cpus"] = boots[1]["cpus"][:1]
+    _, text = bench.call(*bench.runs("b", *boots), "--article")
+    assert "not every run of stock measured CPU 3" in text

@@ -5,6 +5,8 @@ often that may be at most."""
 from __future__ import annotations
 
 import json
+import random
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +164,68 @@ def test_limits_that_nothing_was_measured_for_are_refused(
     with pytest.raises(Refused, match=why):
         bench.call(*files, "--limit", limit)
     assert bench.printed.out == ""
+
+
+def seen(bench: ReportBench, files: list[str], limit: str) -> dict[str, dict[str, Any]]:
+    """What the runs show of a limit, by kind."""
+    with suppress(Unmet):
+        bench.call(*files, "--limit", limit, "--json")
+    return {one["what"]: one for one in json.loads(bench.printed.out)["limits"]}
+
+
+def measured(rng: random.Random, number: int) -> dict[str, Any]:
+    """A run of CPU 1 and some others, each with gaps, wake-ups and a maximum of cyclictest."""
+    cpus = [1, *rng.sample([0, 2, 3], rng.randint(0, 3))]
+    each, times = [], []
+    for cpu in cpus:
+        longest, late = rng.choice([900, 22_000, 50_000]), rng.choice([5_000, 30_000])
+        rows = {"unit": "ns", "counts": [[longest, longest + 1, rng.randint(1, 9)]]}
+        woken = {
+            "interval_ns": 1e6,
+            "late_ns": {"max": late},
+            "skipping_ns": {},
+            "histogram": {"unit": "ns", "counts": [[late, late + 1, 3]]},
+        }
+        time: dict[str, Any] = {"runtime_ns": 3600e9, "max_ns": longest, "histogram": rows}
+        each.append(cpu_run(cpu, 10.0, **time, wakeup=woken))
+        times.append({"cpu": cpu, "max_us": rng.choice([4, 41])})
+    cyclictest = [{"tool": "cyclictest", "parsed": {"version": "2.40", "times": times}}]
+    kinds = {"oslat": None, "second_opinions": rng.choice([cyclictest, []])}
+    return document(f"q{number}", 0, cpus=each, duration_s=3600, **kinds)
+
+
+def test_a_run_that_is_added_never_lowers_what_counts_against_a_limit(bench: ReportBench) -> None:
+    """30 sets of runs, whose CPUs differ: each run that is added leaves the number above, the
+    longest time and the CPU-hours as they were, or raises them."""
+    rng = random.Random(1)
+    for trial in range(30):
+        made = [measured(rng, number) for number in range(3)]
+        files = bench.runs(f"t{trial}-", *made)
+        told = [seen(bench, files[:most], "20us") for most in (1, 2, 3)]
+        for fewer, more in zip(told, told[1:]):
+            for kind, one in fewer.items():
+                for figure in ("above", "longest_ns", "cpu_hours"):
+                    assert more[kind][figure] >= one[figure], (trial, kind, figure)
+        hours = sum(len(each["cpus"]) for each in made)
+        assert told[-1]["gap"]["cpu_hours"] == pytest.approx(hours)
+
+
+def test_a_cpu_of_one_run_alone_counts_for_the_limit_and_is_named(bench: ReportBench) -> None:
+    """The first run measured CPU 2 and 3, the second CPU 3 only, for the hours that a public limit
+    asks for on each CPU."""
+    failed = run("q", 900, hours=12.0)
+    failed["cpus"][0]["max_ns"] = 50_000
+    failed["cpus"][0]["histogram"]["counts"] = [[50_000, 50_001, 1]]
+    fewer = run("q", 900, hours=24.0)
+    fewer["cpus"] = fewer["cpus"][1:]
+    files = bench.runs("q", failed, fewer)
+    with pytest.raises(Unmet, match="q, gap: 1 above 20us, the longest 50.0 us"):
+        bench.call(*files, "--limit", "20us")
+    out = " ".join(bench.printed.out.split())
+    assert "not every run of q measured CPU 2: no row is about it" in out
+    # CPU 3 alone was observed for a day.
+    with pytest.raises(Unmet, match="1 above nilrt-nohz"):
+        bench.call(*files, "--limit", "nilrt-nohz")
+    failed["cpus"][0].update(max_ns=900, histogram=failed["cpus"][1]["histogram"])
+    with pytest.raises(Unmet, match="q, gap: 12 of 24 hours observed"):
+        bench.call(*bench.runs("r", failed, fewer), "--limit", "nilrt-nohz")

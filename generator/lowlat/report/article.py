@@ -14,7 +14,7 @@ from lowlat.base.errors import Refused
 from lowlat.base.terminal import filled
 from lowlat.report import as_markdown, as_text, osnoise, pooling
 from lowlat.report.arm import Arm
-from lowlat.report.description import Description, describe
+from lowlat.report.description import Description, describe, left_out
 from lowlat.report.endpoint import ALONE, POOLED_NOISE
 from lowlat.report.figures import CLASS_MAXIMA, KINDS
 from lowlat.report.measure import Key
@@ -91,6 +91,7 @@ def _by_class(set_ups: Sequence[tuple[Arm, Description]]) -> Iterator[tuple[str,
 
 def _notes(arms: Sequence[Arm]) -> Iterator[str]:
     yield from dict.fromkeys(arm.kernels for arm in arms if arm.kernels)
+    yield from (note for arm in _set_ups(arms) for note in left_out(arm))
     if not any(cpu.causes for arm in arms for run in arm.runs for cpu in run.cpus):
         yield "no run has causes, so there are no classes: measure --causes"
     if {run.policy for arm in arms for run in arm.runs} <= {"other"}:

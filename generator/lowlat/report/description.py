@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One arm by itself: the figures of its runs, without a comparison."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Optional
@@ -103,7 +103,7 @@ def describe(arm: Arm) -> Description:
     known = {key: pooling.of_arm(boots, by_key[key]) for key, boots in tested.items()}
     known.update(arm.together(cpus, wanted))
     each = ((*siblings.busy(r), *pace.pace_sentences(r), *r.problems) for r in arm.runs)
-    notes = (text for texts in each for text in texts)
+    notes = (*left_out(arm), *(text for texts in each for text in texts))
     return Description(
         label=arm.name,
         tool=comparable.tool_words(arm.runs),
@@ -131,3 +131,14 @@ def describe(arm: Arm) -> Description:
         pooled=misuse.pooled(arm) or "",
         flags=tuple(dict.fromkeys(notes)),
     )
+
+
+def left_out(arm: Arm) -> Iterator[str]:
+    """A message about the CPUs that some runs measured and others did not."""
+    left = CpuSet.of(cpu for run in arm.runs for cpu in run.measured)
+    left -= comparable.common_cpus(arm.runs)
+    if left:
+        yield (
+            f"not every run of {arm.name} measured CPU {left}: no row is about it, but a limit "
+            "counts every CPU of every run"
+        )

@@ -2,17 +2,17 @@
 """Limits of latency (``--limit 20us``): how often they were exceeded, and how often that may be at
 most, for the time observed."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Callable, Optional
+from typing import Callable, NamedTuple, Optional
 
 from lowlat.base.arguments import seconds
 from lowlat.base.errors import Refused
-from lowlat.model.cpuset import CpuSet
 from lowlat.model.histogram import Histogram
 from lowlat.model.run import Run
 from lowlat.model.tool import ToolTimes
-from lowlat.report import comparable, cross_check
+from lowlat.report import cross_check
 from lowlat.report.arm import Arm
 from lowlat.report.stats.rare import at_most
 
@@ -42,8 +42,8 @@ class Limit:
 class Observed:
     """What an arm showed of a limit: how often it was ``above`` in so many CPU-hours, and at most
     how often in an hour of a CPU (95 %). ``least``: only maxima are known, so that ``above`` is a
-    lower bound, and there is no upper one. ``hours`` are those of each CPU, and ``hours_wanted``
-    those that a public limit asks for."""
+    lower bound, and there is no upper one. ``hours`` are those of the CPU that was observed for the
+    shortest time, and ``hours_wanted`` those that a public limit asks for."""
 
     arm: str
     limit: str
@@ -114,68 +114,76 @@ def observed(limits: Iterable[Limit], arms: Sequence[Arm]) -> tuple[Observed, ..
 
 
 def _observed(limit: Limit, arm: Arm) -> Iterator[Observed]:
-    cpus = comparable.common_cpus(arm.runs)
+    """Every CPU of every run counts: a run that is added takes nothing away."""
     for what, ns in limit.ns.items():
-        by_run = [own for run in arm.runs if (own := [*_TIMES[what](run, cpus)])]
-        known = [one for own in by_run for one in own]
+        known = [one for run in arm.runs for one in _TIMES[what](run)]
         if not known:
             continue
-        hours = sum(time for *_, time in known) / 3600
+        seconds = Counter[int]()
+        for one in known:
+            seconds[one.cpu] += one.seconds
+        hours = sum(seconds.values()) / 3600
         # Times are whole ns: below 20 us is at most 19,999 ns.
-        counts = [_above(rows, longest, ns - limit.below) for rows, longest, _ in known]
-        least = any(rows is None for rows, *_ in known) and any(counts)
+        counts = [one.above(ns - limit.below) for one in known]
+        least = any(one.rows is None for one in known) and any(counts)
         yield Observed(
             arm=arm.name,
             limit=limit.name,
             what=what,
             limit_ns=ns,
-            longest_ns=max(longest for _, longest, _ in known),
+            longest_ns=max(one.longest_ns for one in known),
             above=sum(counts),
             least=least,
             cpu_hours=hours,
             at_most_per_hour=None if least or not hours else at_most(sum(counts)) / hours,
-            hours=sum(min(time for *_, time in own) for own in by_run) / 3600,
+            hours=min(seconds.values()) / 3600,
             hours_wanted=limit.hours,
         )
 
 
-#: A histogram in ns, None if only the longest time is known; that time; and the seconds observed.
-_Times = tuple[Optional[Histogram], float, float]
+class _Times(NamedTuple):
+    """What a run tells of a CPU: a histogram in ns, None if only the longest time is known; that
+    time; and the seconds observed."""
+
+    cpu: int
+    rows: Optional[Histogram]
+    longest_ns: float
+    seconds: float
+
+    def above(self, ns: float) -> int:
+        """How many exceeded the limit. A bucket that holds it counts as a whole: none is missed."""
+        if self.rows is None or self.longest_ns <= ns:
+            return int(self.longest_ns > ns)
+        return max(int(sum(count for _, upper, count in self.rows.rows if upper - 1 > ns)), 1)
 
 
-def _above(rows: Optional[Histogram], longest: float, ns: float) -> int:
-    """How many exceeded the limit. A bucket that holds it counts as a whole: none is missed."""
-    if rows is None or longest <= ns:
-        return int(longest > ns)
-    return max(int(sum(count for _, upper, count in rows.rows if upper - 1 > ns)), 1)
-
-
-def _gaps(run: Run, cpus: CpuSet) -> Iterator[_Times]:
-    for cpu in map(run.cpu, cpus):
+def _gaps(run: Run) -> Iterator[_Times]:
+    for cpu in run.cpus:
         if cpu.max_ns is not None:
-            yield cpu.histogram, cpu.max_ns, cpu.runtime_ns / 1e9
+            yield _Times(cpu.cpu, cpu.histogram, cpu.max_ns, cpu.runtime_ns / 1e9)
 
 
-def _wakeups(run: Run, cpus: CpuSet) -> Iterator[_Times]:
-    for late in (run.cpu(cpu).wakeup for cpu in cpus):
+def _wakeups(run: Run) -> Iterator[_Times]:
+    for cpu in run.cpus:
+        late = cpu.wakeup
         if late and "max" in late.late_ns:
             count = sum(row[2] for row in late.histogram.rows) if late.histogram else 0.0
             time = count * late.interval_ns / 1e9 if count else run.duration_s
-            yield late.histogram, late.late_ns["max"], time
+            yield _Times(cpu.cpu, late.histogram, late.late_ns["max"], time)
 
 
-def _oslat(run: Run, _: CpuSet) -> Iterator[_Times]:
+def _oslat(run: Run) -> Iterator[_Times]:
     yield from _told("oslat", run)
 
 
-def _cyclictest(run: Run, _: CpuSet) -> Iterator[_Times]:
+def _cyclictest(run: Run) -> Iterator[_Times]:
     yield from _told("cyclictest", run)
 
 
 def _told(tool: str, run: Run) -> Iterator[_Times]:
     loads = (load for name, load in cross_check.loads(run) if name == tool and load.result)
     for one in (times for load in loads if load.result for times in load.result.times):
-        yield _histogram(one), 1e3 * (one.max_us or 0.0), run.duration_s
+        yield _Times(one.cpu, _histogram(one), 1e3 * (one.max_us or 0.0), run.duration_s)
 
 
 def _histogram(times: ToolTimes) -> Optional[Histogram]:
@@ -187,6 +195,6 @@ def _histogram(times: ToolTimes) -> Optional[Histogram]:
     return Histogram(tuple((1e3 * a, 1e3 * b, n) for a, b, n in (*times.counts, *above)))
 
 
-_TIMES: Mapping[str, Callable[[Run, CpuSet], Iterator[_Times]]] = dict(
+_TIMES: Mapping[str, Callable[[Run], Iterator[_Times]]] = dict(
     zip(KINDS, (_gaps, _wakeups, _oslat, _cyclictest))
 )
