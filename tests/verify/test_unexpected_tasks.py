@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import random
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +24,8 @@ from booted import (
 )
 
 from lowlat.host.tasks import parse
+from lowlat.model.cpuset import CpuSet
+from lowlat.verify.tasks import TaskSeen
 from support.machines import write_tree
 
 
@@ -43,28 +48,105 @@ def test_a_task_on_an_isolated_cpu_is_named_with_what_mends_it(started: Path) ->
         "isolcpus is in effect and does not bind a task whose own mask has these CPUs"
         in row["evidence"]
     )
-    assert "mend: taskset -a -p -c 0 70; this lasts until the task ends" in row["evidence"]
+    assert "mend: taskset -p -c 0 70; this lasts until the task ends" in row["evidence"]
 
 
-@pytest.mark.parametrize(
-    ("group", "mend"),
-    [
-        (
-            "/system.slice/docker-0123456789abcdef.scope",
-            "docker update --cpuset-cpus 0 0123456789ab",
-        ),
-        ("/system.slice/db.service", "systemctl set-property db.service AllowedCPUs=0"),
-    ],
-)
-def test_the_manager_of_an_unexpected_task_is_named(started: Path, group: str, mend: str) -> None:
+@pytest.mark.parametrize("group", ["docker-0123456789abcdef.scope", "db.service", "app.slice"])
+def test_the_manager_of_an_unexpected_task_is_named(started: Path, group: str) -> None:
+    """It is no target of the remedy: its other tasks stay where they are."""
     write_tree(started, thread(70, "busy", "6", kernel=False, cpu=2))
     assert unexpected_tasks(started, 0) == [], (
         "pinned to isolated CPUs alone: that is what they are for"
     )
     write_tree(started, thread(70, "busy", "7", kernel=False, cpu=2))
-    write_tree(started, {"proc/70/cgroup": f"0::{group}\n"})
+    write_tree(started, {"proc/70/cgroup": f"0::/system.slice/{group}\n"})
     (row,) = unexpected_tasks(started, 1)
-    assert row["by"] == group.rpartition("/")[2] and mend in row["evidence"]
+    lasting = f"this lasts until the task ends: set the CPUs in what started it ({group})"
+    assert row["by"] == group and f"mend: taskset -p -c 0 70; {lasting}" in row["evidence"]
+
+
+def test_a_thread_beside_placed_ones_is_moved_by_its_own_number(host: Path) -> None:
+    """DPDK places its workers; its control thread has the mask with which the program began."""
+    listed = (
+        "900 900 user other 1 1 {0} 0 upf.service dpdk",
+        "901 900 user other 1 0-3 {0} 0 upf.service rte_mp_handle",
+        "902 900 user fifo:1 2 2 {0} 0 upf.service lcore-2",
+    )
+    ran = [_tasks(*(line.format(runs) for line in listed)) for runs in (0, 90)]
+    count(host, QUIET, tasks=(ran[0], ran[1]))
+    (row,) = unexpected_tasks(host, 1)
+    assert row["effective"].startswith("rte_mp_handle (thread 901 of 900) on CPU 1, 9.0 runs")
+    assert "mend: taskset -p -c 0 901; " in row["evidence"]
+    assert "process 900 has threads that were placed on these CPUs" in row["evidence"]
+
+
+#: Masks of CPU 0 (housekeeping) and 1-3 (isolated).
+MASKS = ("0", "1", "2-3", "1-3", "0-1", "0-3")
+
+
+def some_tasks(rng: random.Random) -> list[TaskSeen]:
+    """Processes of services, containers and slices, each with threads that were placed or not."""
+    tasks = []
+    groups = ("-", "db.service", "app.slice", "docker-0123456789abcdef.scope", "cri-1.scope")
+    for pid in range(100, 100 + 30 * rng.randint(1, 6), 30):
+        group = rng.choice(groups)
+        for tid in range(pid, pid + rng.choice([1, 1, 2, 3, 25])):
+            allowed = CpuSet.parse_list(rng.choice(MASKS))
+            at = rng.choice([*allowed])
+            tasks.append(TaskSeen(tid, pid, "user", "other", at, allowed, 0, 0, group, "work"))
+    tasks.append(TaskSeen(50, 50, "kernel", "other", 1, CpuSet.parse_list("0-3"), 0, 0, "-", "kx"))
+    return tasks
+
+
+def commands(evidence: str) -> list[list[str]]:
+    """The commands of a printed remedy, each as a shell would start it."""
+    text = evidence.partition("mend: ")[2]
+    loop = re.match(r"for t in ([\d ]+); do (.*?); done", text)
+    if loop:
+        return [loop[2].replace("$t", tid).split() for tid in loop[1].split()]
+    return [text.partition(";")[0].split()] if text else []
+
+
+def moved(argv: list[str], tasks: list[TaskSeen]) -> list[TaskSeen]:
+    """The tasks after a command (taskset(1); sched_setaffinity(2); cpuset.cpus)."""
+    if argv[0] == "taskset":
+        *options, cpus, number = argv[1:]
+        every, kept = "a" in "".join(options), CpuSet.parse_list(cpus)
+        which = [t for t in tasks if int(number) in ((t.tid, t.pid) if every else (t.tid,))]
+        new = {t.tid: kept for t in which}
+    elif argv[0] == "docker":
+        kept = CpuSet.parse_list(argv[3])
+        new = {t.tid: t.allowed & kept or kept for t in tasks if f"docker-{argv[4]}" in t.group}
+    else:
+        assert argv[:2] == ["systemctl", "set-property"]
+        kept = CpuSet.parse_list(argv[3].partition("=")[2])
+        new = {t.tid: t.allowed & kept or kept for t in tasks if t.group == argv[2]}
+    return [replace(t, allowed=new.get(t.tid, t.allowed)) for t in tasks]
+
+
+def test_a_remedy_moves_the_threads_of_its_finding_alone(host: Path) -> None:
+    """25 sets of tasks; each printed remedy is applied to them. Threads with isolated CPUs alone
+    keep their masks, threads of other processes and those on the housekeeping CPUs too."""
+    rng = random.Random(1)
+    isolated, remedies = CpuSet.parse_list("1-3"), 0
+    for _ in range(25):
+        tasks = some_tasks(rng)
+        seen = [one for one in tasks if one.allowed & isolated]
+        ran = [tuple(f"{replace(one, runs=n).line()}\n" for one in seen) for n in (0, 90)]
+        count(host, QUIET, tasks=(ran[0], ran[1]))
+        for row in lowlat("verify", "--root", host, "--json").json()["settings"]:
+            if row["planned"] != "no other task runs on the CPU" or row["where"] == "/proc":
+                continue
+            after = tasks
+            for argv in commands(row["evidence"]):
+                after = moved(argv, after)
+            pid = int(row["where"].rpartition("/")[2])
+            strays = [t for t in seen if t.pid == pid and (t.kernel or not t.allowed <= isolated)]
+            changed = {new.tid for old, new in zip(tasks, after) if old.allowed != new.allowed}
+            named = {one.tid for one in strays}
+            assert changed <= named and (changed == named or len(changed) == 16), row
+            remedies += bool(changed)
+    assert remedies > 40
 
 
 def test_each_mend_can_be_done_on_the_machine(host: Path) -> None:
@@ -96,13 +178,12 @@ def test_each_mend_can_be_done_on_the_machine(host: Path) -> None:
         if argv[0] == "echo":
             file = host / argv[2].removeprefix(">/")
             assert file.stat().st_mode & 0o200 and int(argv[1], 16) == 1
-        elif argv[0] == "taskset":
-            task = parse((host / f"proc/{argv[-1]}/stat").read_text())
-            assert task is not None and not task.bound and argv[1:-1] == ["-a", "-p", "-c", "0"]
         else:
-            assert argv == ["systemctl", "set-property", "ptp.service", "AllowedCPUs=0"]
+            assert argv[0] == "taskset"
+            task = parse((host / f"proc/{argv[-1]}/stat").read_text())
+            assert task is not None and not task.bound and argv[1:-1] == ["-p", "-c", "0"]
     assert sorted(mend.split()[0] for mend in mends if mend) == [
-        *("echo", "echo", "systemctl", "taskset", "taskset", "taskset")
+        *("echo", "echo", "taskset", "taskset", "taskset", "taskset")
     ], told
     assert not [text for text in told if "should" in text and " is effective" in text]
 
@@ -135,7 +216,9 @@ def test_who_ran_on_an_isolated_cpu_is_told_with_how_much(host: Path) -> None:
     )
     count(host, QUIET, tasks=(before, after))
     daemon, thread = unexpected_tasks(host, 1)
-    assert daemon["effective"] == "ptp4l (70, fifo:50) on CPU 3, 2.0 runs a second, 20.0 %"
+    assert daemon["effective"] == (
+        "ptp4l (thread 71 of 70, fifo:50) on CPU 3, 2.0 runs a second, 20.0 %"
+    )
     assert daemon["by"] == "ptp.service"
     assert thread["effective"] == "ksoftirqd/2 (40) on CPU 2, 40.0 runs a second, 9.0 %"
     assert thread["state"] == "no-setting"

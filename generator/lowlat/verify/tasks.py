@@ -14,6 +14,9 @@ from lowlat.model.cpuset import CpuSet, CpuSetError
 #: The limit of processes: no host has so many, but a made-up tree could.
 _MOST = 100_000
 
+#: So many threads of a process are named with their remedy.
+_NAMED = 16
+
 
 @dataclass(frozen=True)
 class TaskSeen:
@@ -40,12 +43,49 @@ class TaskSeen:
     @property
     def name(self) -> str:
         policy = f", {self.policy}" if self.policy.startswith(tasks.REAL_TIME) else ""
-        return f"{self.comm} ({self.pid}{policy})"
+        who = self.tid if self.tid == self.pid else f"thread {self.tid} of {self.pid}"
+        return f"{self.comm} ({who}{policy})"
 
     def line(self) -> str:
         numbers = f"{self.cpu} {self.allowed} {self.runs} {self.ran_ns}"
         who = f"{self.group or '-'} {self.comm}"
         return f"{self.tid} {self.pid} {self.kind} {self.policy} {numbers} {who}"
+
+
+@dataclass(frozen=True)
+class UnexpectedTask:
+    """One process, or a kernel thread. ``seconds`` is how long it was observed, 0.0 if it was seen
+    once; ``runs`` and ``ran_ns`` count in that time. ``task`` is the thread that is there or ran
+    most, ``threads`` all of the process that were not placed there; ``placed``: others were."""
+
+    task: TaskSeen
+    runs: int = 0
+    ran_ns: int = 0
+    seconds: float = 0.0
+    threads: tuple[int, ...] = ()
+    placed: bool = False
+
+    @property
+    def words(self) -> str:
+        """Its name, and how often it ran there."""
+        count = len(self.threads) - 1
+        more = f" and {count} more thread{'s' if count > 1 else ''}" if count else ""
+        where = f"{self.task.name}{more} on CPU {self.task.cpu}"
+        if not self.seconds:
+            return where
+        share = self.ran_ns / self.seconds / 1e7
+        return f"{where}, {self.runs / self.seconds:.1f} runs a second, {share:.1f} %"
+
+    def moved_to(self, cpus: CpuSet) -> str:
+        """The command that moves these threads, and no other: --all-tasks (-a) of taskset, the
+        group of a service or of a container would take their CPUs from threads that were placed."""
+        first, *more = self.threads
+        if not more:
+            return f"taskset -p -c {cpus} {first}"
+        named = " ".join(map(str, self.threads[:_NAMED]))
+        rest = len(self.threads) - _NAMED
+        loop = f"for t in {named}; do taskset -p -c {cpus} $t; done"
+        return f"{loop}; so for {rest} more of its threads" if rest > 0 else loop
 
 
 def parse(text: str) -> tuple[TaskSeen, ...]:

@@ -13,7 +13,7 @@ from lowlat.model.plan import Plan
 from lowlat.verify import tasks
 from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding, Standing, of_setting
-from lowlat.verify.tasks import TaskSeen
+from lowlat.verify.tasks import TaskSeen, UnexpectedTask
 
 #: A CPU's own kernel threads run there now and then: from so many runs per second it is a finding.
 _OWN_RUNS = 1.0
@@ -30,26 +30,6 @@ _PLACED = "does not bind a task whose own mask has these CPUs"
 
 #: The thread of an interrupt (kernel/irq/manage.c setup_irq_thread()).
 _INTERRUPT = re.compile(r"irq/(\d+)-")
-
-
-@dataclass(frozen=True)
-class UnexpectedTask:
-    """One process, or a kernel thread. ``seconds`` is how long it was observed, 0.0 if it was seen
-    once; ``runs`` and ``ran_ns`` count in that time."""
-
-    task: TaskSeen
-    runs: int = 0
-    ran_ns: int = 0
-    seconds: float = 0.0
-
-    @property
-    def often(self) -> str:
-        if not self.seconds:
-            return f"on CPU {self.task.cpu}"
-        share = self.ran_ns / self.seconds / 1e7
-        return (
-            f"on CPU {self.task.cpu}, {self.runs / self.seconds:.1f} runs a second, {share:.1f} %"
-        )
 
 
 @dataclass(frozen=True)
@@ -88,11 +68,20 @@ class UnexpectedTasks:
             each = (
                 UnexpectedTask(*ran, self.counted.seconds) for ran in tasks.between(before, after)
             )
-        others = (s for s in each if s.task.kernel or not s.task.allowed <= self.plan.isolated)
-        for _, threads in groupby(others, key=lambda one: one.task.pid):
-            group = sorted(threads, key=lambda one: (self._is_there(one), one.runs))
-            runs, ran = sum(s.runs for s in group), sum(s.ran_ns for s in group)
-            yield replace(group[-1], runs=runs, ran_ns=ran)
+        for _, threads in groupby(each, key=lambda one: one.task.pid):
+            yield from self._process(tuple(threads))
+
+    def _process(self, threads: Sequence[UnexpectedTask]) -> Iterator[UnexpectedTask]:
+        strays = [s for s in threads if s.task.kernel or not s.task.allowed <= self.plan.isolated]
+        if strays:
+            last = max(strays, key=lambda one: (self._is_there(one), one.runs))
+            yield replace(
+                last,
+                runs=sum(s.runs for s in strays),
+                ran_ns=sum(s.ran_ns for s in strays),
+                threads=tuple(s.task.tid for s in strays),
+                placed=len(strays) < len(threads),
+            )
 
     def _is_there(self, one: UnexpectedTask) -> bool:
         """Whether it ran on an isolated CPU, or would on its next wake-up."""
@@ -113,10 +102,10 @@ class UnexpectedTasks:
 
     def _row(self, one: UnexpectedTask) -> Finding:
         task = one.task
-        name, state, why = self._blame(task)
+        name, state, why = self._blame(one)
         if self.counted and task.kernel and task.cpu in self.counted.watching:
             state = Standing.UNVERIFIABLE
-        seen = f"{task.name} {one.often}"
+        seen = one.words
         why = f"{seen}, may run on CPU {task.allowed}; {why}"
         return Finding(name, f"/proc/{task.pid}", _PLANNED, seen, state, _manager(task), why)
 
@@ -127,16 +116,17 @@ class UnexpectedTasks:
         )
         names = ", ".join(one.task.name for one in ordered[:4])
         more = f" and {len(ordered) - 4} more" if len(ordered) > 4 else ""
-        name, state, why = self._blame(ordered[0].task)
+        name, state, why = self._blame(ordered[0])
         seen, why = f"{len(unexpected)} {what}", f"{names}{more} {what}; {why}"
         return Finding(name, "/proc", _PLANNED, seen, state, _manager(ordered[0].task), why)
 
-    def _blame(self, task: TaskSeen) -> tuple[str, Standing, str]:
+    def _blame(self, one: UnexpectedTask) -> tuple[str, Standing, str]:
         """The setting that should keep a task away, its state, and the remedy."""
+        task = one.task
         name = self._keeper(task)
         setting = of_setting(self.settings, name)
         state = _state(task, setting) if name else Standing.NO_SETTING
-        return name or "isolcpus", state, f"{self._why(task, name, setting)}; {self._mend(task)}"
+        return name or "isolcpus", state, f"{self._why(task, name, setting)}; {self._mend(one)}"
 
     def _why(self, task: TaskSeen, name: Optional[str], setting: Optional[Finding]) -> str:
         if name is None:
@@ -158,8 +148,9 @@ class UnexpectedTasks:
         planned = (name for name in _KEEPERS if of_setting(self.settings, name))
         return next(planned, _KEEPERS[1])
 
-    def _mend(self, task: TaskSeen) -> str:
-        cpus = self.plan.housekeeping
+    def _mend(self, one: UnexpectedTask) -> str:
+        """The remedy, for these threads alone."""
+        task, cpus = one.task, self.plan.housekeeping
         interrupt = _INTERRUPT.match(task.comm) if task.kernel else None
         if interrupt:
             number = int(interrupt[1])
@@ -169,16 +160,18 @@ class UnexpectedTasks:
             return f"it follows interrupt {number}; mend: {mask}"
         if task.kind == "bound":
             return f"the kernel binds it to CPU {task.allowed}"
-        if task.group.startswith("docker-"):
-            container = task.group[len("docker-") :].partition(".")[0][:12]
-            return f"mend: docker update --cpuset-cpus {cpus} {container}"
-        if task.group.endswith((".service", ".slice")):
-            return f"mend: systemctl set-property {task.group} AllowedCPUs={cpus}"
-        mend = f"mend: taskset -a -p -c {cpus} {task.pid}"
-        if task.kernel:
-            return mend
-        who = f"what started it ({task.group})" if task.group else "what started it"
-        return f"{mend}; this lasts until the task ends: set the CPUs in {who}"
+        mend = f"mend: {one.moved_to(cpus)}"
+        return mend if task.kernel else f"{mend}; this lasts until the task ends: {_lasting(one)}"
+
+
+def _lasting(one: UnexpectedTask) -> str:
+    if one.placed:
+        return (
+            f"process {one.task.pid} has threads that were placed on these CPUs, so its own option "
+            "lasts longer (such as --lcores of DPDK)"
+        )
+    group = one.task.group
+    return f"set the CPUs in what started it{f' ({group})' if group else ''}"
 
 
 def _manager(task: TaskSeen) -> Optional[str]:
