@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from contextlib import suppress
@@ -35,6 +36,7 @@ RECORDED = {
     "rtla-6.5-timerlat-top-from-docs.txt": ("rtla timerlat", 42, 0),
     "rtla-6.12-osnoise-from-docs.txt": ("rtla osnoise", 320, 40),
     "rtla-6.5-osnoise-top-from-docs.txt": ("rtla osnoise", 57, 0),
+    "rtla-6.12-hwnoise-from-docs.txt": ("rtla hwnoise", 5, 0),
 }
 
 
@@ -78,6 +80,7 @@ def test_rtlas_table_of_noise_gives_lowlats_own_figures(bench: ReportBench) -> N
     assert known["noise_ppm", 0] == pytest.approx(1e6 * 304896 / 53100000)
     assert known["interrupts_per_s", 0] == pytest.approx(53111 / 53.1)
     assert known["switches_per_s", 0] == pytest.approx(13 / 53.1)
+    assert known["hardware_per_s", 0] == pytest.approx(549 / 53.1)
     text = (TOOLS / "rtla-6.5-osnoise-top-from-docs.txt").read_text().replace("53100000", "0")
     with pytest.raises(Refused, match="osnoise's top is damaged"):
         bench.call(bench.write("top.txt", text))
@@ -228,6 +231,66 @@ def test_different_tools_are_not_compared(bench: ReportBench) -> None:
     status, out = bench.call(*words, "--json")
     assert (status, json.loads(out)["verdict"]) == (1, "refused")
     assert "different tools (before: oslat, after: cyclictest)" in json.loads(out)["why"]
+
+
+#: A file of each title that the tools print.
+TITLES = (
+    "oslat-2.4-text.txt",
+    "cyclictest-2.4-quiet.txt",
+    "rtla-6.5-timerlat-from-docs.txt",
+    "rtla-6.5-timerlat-top-from-docs.txt",
+    "rtla-6.12-osnoise-from-docs.txt",
+    "rtla-6.5-osnoise-top-from-docs.txt",
+    "rtla-6.12-hwnoise-from-docs.txt",
+    "stress-ng-0.22.01-brief.txt",
+)
+
+#: Texts of one tool, of which the second was started with an option more that changes what is
+#: measured: the file, what stands in it, and what stands there with that option.
+OPTIONS = (
+    ("oslat-2.4-text.txt", "Core:", "Global bias set to 1 (us)\n        Core:"),
+    ("oslat-2.4-text.txt", "oslat V", "running cmd: oslat -q -D 1m -f 80\noslat V"),
+    ("rtla-6.5-osnoise-top-from-docs.txt", " ", "# rtla osnoise top -r 900000 -q\n "),
+    ("rtla-6.5-osnoise-top-from-docs.txt", "Operating System", "Hardware-related"),
+    ("rtla-6.12-hwnoise-from-docs.txt", " ", "# rtla hwnoise -T 1\n "),
+    ("rtla-6.5-timerlat-from-docs.txt", "# RTLA", "$ rtla timerlat hist -u\n# RTLA"),
+    ("stress-ng-0.22.01-brief.txt", "1 matrix", "4 matrix"),
+)
+
+
+def verdict(bench: ReportBench, before: str, after: str) -> str:
+    """That of six files of either text, whose names declare pairs. No two boots are alike."""
+    arms = []
+    for name, text in (("before", before), ("after", after)):
+        folder = bench.folder / name
+        folder.mkdir(exist_ok=True)
+        for number in range(6):
+            (folder / f"r{number}.txt").write_text(text)
+        arms.append(str(folder))
+    _, out = bench.call(arms[0], "--against", arms[1], "--pairs-by-name", "--json")
+    return str(json.loads(out)["verdict"])
+
+
+def test_no_change_is_claimed_between_files_of_two_titles(bench: ReportBench) -> None:
+    texts = [(TOOLS / name).read_text() for name in TITLES]
+    told = {
+        (one, other): verdict(bench, before, after)
+        for (one, before), (other, after) in itertools.combinations(zip(TITLES, texts), 2)
+    }
+    assert set(told.values()) <= {"refused", "descriptive-only"}, told
+    noise = told["rtla-6.5-osnoise-top-from-docs.txt", "rtla-6.12-hwnoise-from-docs.txt"]
+    assert noise == "refused"
+
+
+@pytest.mark.parametrize(("name", "plain", "told"), OPTIONS)
+def test_no_change_is_claimed_between_files_of_two_options(
+    bench: ReportBench, name: str, plain: str, told: str
+) -> None:
+    text = (TOOLS / name).read_text()
+    assert verdict(bench, text, text) not in ("refused", "descriptive-only"), "alike: it is tested"
+    other = text.replace(plain, told, 1)
+    assert other != text
+    assert verdict(bench, text, other) in ("refused", "descriptive-only")
 
 
 def test_the_text_beside_a_json_of_one_name_is_the_same_run(bench: ReportBench) -> None:

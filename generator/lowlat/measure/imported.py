@@ -57,9 +57,11 @@ def _cpu(cpu: int, file: ToolFile) -> CpuRun:
         max_ns=1e3 * (times[0].max_us or 0.0) if noise else None,
         rates_per_s=_rates(times, ran_s) if file.tool == "oslat" else {},
         time_weighted_ns={},
-        interrupts_per_s=_per_s(noise, "IRQ", "NMI"),
+        # Nothing but NMIs comes while hwnoise has interrupts disabled.
+        interrupts_per_s=_per_s(noise, *(("NMI",) if file.tool == "hwnoise" else ("IRQ", "NMI"))),
         softirqs_per_s=_per_s(noise, "softirq"),
         switches_per_s=(_per_s(noise, "thread") or {}).get("thread"),
+        hardware_per_s=(_per_s(noise, "HW") or {}).get("HW"),
     )
 
 

@@ -223,6 +223,8 @@ class CpuRun:
     interrupts_per_s: Optional[Mapping[str, float]]
     softirqs_per_s: Optional[Mapping[str, float]]
     switches_per_s: Optional[float]
+    #: rtla's HW: noise without any interrupt; None of all other tools.
+    hardware_per_s: Optional[float] = None
     histogram: Histogram = Histogram()
     #: None if no causes were sought.
     causes: Optional[tuple[Cause, ...]] = None

@@ -48,10 +48,13 @@ NOTES = tuple({f"{word} " for one in KNOWN.second_opinions for word in (one.name
 _PARTS = {"timerlat": ("thread", "irq", "user")}
 
 
+#: The harness starts all but hwnoise, whose files are read.
+_CHECKS = (*KNOWN.second_opinions, CrossCheck("hwnoise", "rtla", "rtla"))
+
 #: By tool: its command's first words.
 COMMANDS = {
     check.name: check.name if check.name == check.program else f"{check.program} {check.name}"
-    for check in KNOWN.second_opinions
+    for check in _CHECKS
 }
 
 
@@ -78,14 +81,14 @@ def _endpoint(check: CrossCheck, shown: str, part: str) -> Endpoint:
 
 
 #: By tool: the longest time of any CPU.
-LONGEST = {check.name: _endpoint(check, "max", "") for check in KNOWN.second_opinions}
+LONGEST = {check.name: _endpoint(check, "max", "") for check in _CHECKS}
 
 #: The tools, with the parts of their times.
-SERIES = tuple((check.name, part) for check in KNOWN.second_opinions for part in parts(check.name))
+SERIES = tuple((check.name, part) for check in _CHECKS for part in parts(check.name))
 
 _OTHERS = tuple(
     _endpoint(check, shown, part)
-    for check in KNOWN.second_opinions
+    for check in _CHECKS
     for part in parts(check.name)
     for shown in SHOWN
     if (part or shown != "max") and shown not in _LEFT_OUT.get(check.name, _LEFT_OUT_OF_OTHERS)

@@ -177,6 +177,15 @@ _OF_CPUS = (
         title="context switches",
     ),
     Endpoint(
+        "hardware_per_s",
+        "1/s",
+        lambda cpu: cpu.hardware_per_s,
+        pooling=Pooling.TIME,
+        counted=True,
+        section=TableSection.SWITCHES,
+        title="noise of hardware or firmware (HW)",
+    ),
+    Endpoint(
         SOFTIRQS,
         "1/s",
         lambda cpu: _total(cpu.softirqs_per_s),

@@ -4,6 +4,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import dropwhile
 from typing import Optional
 
 #: How many seconds a suffix of rt-tests' durations makes (parse_time_string() of rt-tests).
@@ -14,7 +15,8 @@ def printed(program: str, text: str) -> str:
     """The command line that a script or a person wrote beside a program's output, such as "running
     cmd: cyclictest -q -D 12h" (container-perf-tools) or "running the cyclictest command with
     arguments [--duration 12h]" (OpenShift's cnf-tests); "" if the text has none, or several."""
-    found = re.findall(rf"\b{program}(?: command with arguments \[| +)(-[^\]\n]*)", text)
+    between = r"(?: top| hist)?(?: command with arguments \[| +)"
+    found = re.findall(rf"\b{program}{between}(-[^\]\n]*)", text)
     return f"{program} {found[0].strip()}" if len(set(found)) == 1 else ""
 
 
@@ -40,6 +42,12 @@ def interval_us(command: str) -> float:
     return float(given) if given.isdecimal() else 0.0
 
 
+#: Of all subcommands of rtla.
+_RTLA = {
+    **{"a": "auto", "b": "bucket-size", "c": "cpus", "C": "cgroup", "d": "duration", "e": "event"},
+    **{"E": "entries", "H": "house-keeping", "p": "period", "P": "priority", "t": "trace"},
+}
+
 #: The long names of short options that take a value, and of those that take none, by program.
 _VALUED = {
     "cyclictest": {
@@ -52,6 +60,9 @@ _VALUED = {
         **{"f": "rtprio", "m": "workload-mem", "T": "trace-threshold", "w": "workload"},
         **{"W": "bucket-width"},
     },
+    "rtla osnoise": {**_RTLA, "r": "runtime", "s": "stop", "S": "stop-total", "T": "threshold"},
+    "rtla hwnoise": {**_RTLA, "r": "runtime", "s": "stop", "S": "stop-total", "T": "threshold"},
+    "rtla timerlat": {**_RTLA, "i": "irq", "T": "thread", "s": "stack"},
 }
 _FLAGS = {
     "cyclictest": {
@@ -60,23 +71,30 @@ _FLAGS = {
         **{"x": "posix_timers"},
     },
     "oslat": {"B": "bias", "q": "quiet", "s": "single-preheat", "z": "zero-omit"},
+    "rtla osnoise": {"D": "debug", "q": "quiet"},
+    "rtla hwnoise": {"D": "debug", "q": "quiet"},
+    "rtla timerlat": {
+        **{"D": "debug", "k": "kernel-threads", "n": "nano", "q": "quiet", "u": "user-threads"},
+        **{"U": "user-load"},
+    },
 }
 
 #: These say what is printed and where, or are compared by themselves.
 _NOT_COMPARED = {
     *("quiet", "json", "histogram", "histofall", "histfile", "nsecs", "refresh_on_max", "fifo"),
-    *("unbuffered", "oscope", "resolution", "bucket-size", "bucket-width", "zero-omit", "bias"),
-    *("duration", "interval", "loops"),
+    *("unbuffered", "oscope", "resolution", "bucket-size", "bucket-width", "zero-omit"),
+    *("duration", "interval", "loops", "debug", "nano", "entries", "with-zeros"),
+    *("no-header", "no-summary", "no-index", "no-irq", "no-thread"),
 }
 
 
 def settings(program: str, command: str) -> str:
-    """The options of oslat or cyclictest that change what is measured, in one form and order,
+    """The options of oslat, cyclictest or rtla that change what is measured, in one form and order,
     however they were written: "affinity=2-3 mlockall priority=80"."""
     return " ".join(
         sorted(
             f"{name}={given}" if given else name
-            for name, given in _options(program, command.split()[1:])
+            for name, given in _options(program, command.split())
             if name not in _NOT_COMPARED
         )
     )
@@ -84,7 +102,7 @@ def settings(program: str, command: str) -> str:
 
 def _options(program: str, words: list[str]) -> Iterator[tuple[str, str]]:
     valued, flags = _VALUED.get(program, {}), _FLAGS.get(program, {})
-    left = [*words, ""]
+    left = [*dropwhile(lambda word: not word.startswith("-"), words), ""]
     while len(left) > 1:
         word = left.pop(0)
         if word.startswith("--"):

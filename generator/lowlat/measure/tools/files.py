@@ -19,7 +19,9 @@ class Unknown(Refused):
 
 
 #: What is read, for a hint.
-READ = "oslat, cyclictest, rtla (timerlat, osnoise; top, hist), stress-ng (--metrics, --yaml)"
+READ = (
+    "oslat, cyclictest, rtla (timerlat, osnoise, hwnoise; top, hist), stress-ng (--metrics, --yaml)"
+)
 
 _TEXTS: Mapping[str, Callable[[str], Optional[ToolFile]]] = {
     "oslat": oslat.read,

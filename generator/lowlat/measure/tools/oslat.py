@@ -7,6 +7,7 @@
 - With it, the text is in us with three digits; the JSON has its buckets in us, and minimum and
   maximum in ns.
 - The last bucket has all longer times: it is what lies above the range.
+- ``--bias`` moves the rows: the text tells that it was given, and it counts among the options.
 
 The average is not read: it is wrong in all versions (an iteration counts as the upper edge of its
 bucket, and the first thread's overflow is added to every thread).
@@ -55,10 +56,12 @@ def read(text: str) -> Optional[ToolFile]:
     fine = "." in high[0]
     result = _result(match[1] if match else "unknown", each, fine=fine)
     lasted = [float(word) for word in rows.get("Duration", ())]
-    told = "; ".join(f"{key}: {value}" for key, value in re.findall(_SAID, text, re.M))
+    told = [f"{key}: {value}" for key, value in re.findall(_SAID, text, re.M)]
+    told += ["bias"] if re.search(r"^ *Global bias set ", text, re.M) else []
+    told += filter(None, [command.settings("oslat", command.printed("oslat", text))])
     return ToolFile(
         *("oslat", "text", result),
-        options=told,
+        options="; ".join(told),
         seconds=max(lasted, default=0.0),
         notes=(_NOTE,),
     )

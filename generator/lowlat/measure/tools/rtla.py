@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """rtla's osnoise and timerlat, ``hist`` and ``top``, and ``rtla hwnoise``, in us or ns.
 
+The title tells what was measured: hwnoise is osnoise with interrupts disabled.
+
 osnoise's maximum in ``hist`` is computed from the lower edges of its buckets: too low by up to a
 bucket; timerlat's is the tracer's own value, truncated to us. For both the upper limit is given.
 From Linux 6.9 on timerlat adds a table over all CPUs, which is left out here. rtla prints neither
-its version nor its options.
+its version nor its options; a command line above the table tells these.
 
 Sources: tools/tracing/rtla/src/osnoise_hist.c, osnoise_top.c, timerlat_hist.c, timerlat_top.c of
 Linux 6.1 to 7.2.
@@ -13,13 +15,18 @@ Linux 6.1 to 7.2.
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Optional
 
 from lowlat.base.typed_json import Positive
+from lowlat.measure.tools import command
 from lowlat.model.tool import NoiseOfCpu, ToolFile, ToolResult, ToolTimes
 
 #: What timerlat measures of a CPU, by the word of its column or table.
 _PARTS = {"IRQ": "irq", "Thr": "thread", "Thread": "thread", "Usr": "user", "Ret user": "user"}
+
+#: The tool by the title of its table.
+_TITLES = {"Operating System Noise": "osnoise", "Hardware-related Noise": "hwnoise"}
 
 #: The classes of interference in ``osnoise top``, in the order of its columns.
 _CLASSES = ("HW", "NMI", "IRQ", "softirq", "thread")
@@ -29,7 +36,18 @@ _Row = tuple[str, Sequence[Optional[int]]]
 
 def read(text: str) -> Optional[ToolFile]:
     """Read a histogram or the last table of ``top``; None without either."""
-    return _histogram(text) or _timerlat_top(text) or _osnoise_top(text)
+    found = _histogram(text) or _timerlat_top(text) or _osnoise_top(text)
+    return found and replace(found, options=_options(found, text))
+
+
+def _options(file: ToolFile, text: str) -> str:
+    """The subcommand, and the options that change what is measured, as far as the text has them."""
+    program = f"rtla {file.tool}"
+    words = {"hist" if file.form == "histogram" else file.form}
+    words.update(command.settings(program, command.printed(program, text)).split())
+    if any(one.part == "user" for one in file.result.times):
+        words.add("user-threads")
+    return " ".join(sorted(words))
 
 
 def _histogram(text: str) -> Optional[ToolFile]:
@@ -124,7 +142,9 @@ def _osnoise_top(text: str) -> Optional[ToolFile]:
     ]
     times = (ToolTimes(int(cpu), max_us=float(longest) + 1) for cpu, *_, longest, _ in rows)
     result = ToolResult("", times=tuple(times))
-    file = ToolFile("osnoise", "top", result, seconds=_seconds(head[0]), noise=tuple(noise))
+    title = _last("|".join(_TITLES), text[: head.start()])
+    told = _TITLES[title[0]] if title else "osnoise" if "IRQ" in text[head.end() :] else "hwnoise"
+    file = ToolFile(told, "top", result, seconds=_seconds(head[0]), noise=tuple(noise))
     return file if rows else None
 
 

@@ -61,11 +61,12 @@ def _table(text: str) -> Optional[ToolFile]:
     version = re.search(r"stress-ng: \w+: +\[\d+\] stress-ng ([\d.]+) ", text)
     if not rows:
         return None
+    hogs = re.search(rf"^{_PREFIX}dispatching hogs: (.+)$", text, re.M)
     return ToolFile(
         "stress-ng",
         "table",
         ToolResult(version[1] if version else "", {name: _number(rate) for name, _, rate in rows}),
-        options=" ".join(f"--{name}" for name, *_ in rows),
+        options=hogs[1] if hogs else " ".join(f"--{name}" for name, *_ in rows),
         seconds=max(_number(time) for _, time, _ in rows),
     )
 
