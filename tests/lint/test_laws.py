@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,15 +20,21 @@ from lowlat.host.archive import open_root
 from lowlat.kernel.cpus import LIMITING
 from lowlat.kernel.effect import read
 from lowlat.kernel.line import changed
+from lowlat.lint import notes_on
 from lowlat.lint.booted import LintedLine
 from lowlat.lint.judge import JudgedWord, judge
 from lowlat.lint.mend import mended
+from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
 from lowlat.plan import planner, profile
 from lowlat.plan.planner import Options
+from lowlat.plan.system_cores import least_cores
 from lowlat.probe import probe
 
 MACHINES = Path(__file__).parents[1] / "machines"
+
+CAPTURES = sorted([*MACHINES.glob("[cq]*.txt"), *MACHINES.glob("field/*.txt.gz")])
+CAPTURES = [path for path in CAPTURES if not path.name.endswith("refused.txt")]
 
 NAMES = "isolcpus nohz_full rcu_nocbs irqaffinity systemd.cpu_affinity idle nr_cpus maxcpus"
 NAMES += " intel_idle.max_cstate processor.max_cstate tsc clocksource hugepages hugepagesz nohz"
@@ -121,6 +130,51 @@ def test_a_word_that_keeps_cpus_off_leaves_a_smaller_machine(
     assert len(effect.online) == 4
     for cpus in (effect.isolated, effect.offloaded, effect.interrupts, effect.soft, effect.unbound):
         assert cpus <= effect.online
+
+
+@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name.partition(".")[0])
+def test_a_line_that_leaves_the_system_less_than_a_plan_is_told(capture: Path) -> None:
+    """The system's part of the planned line is cut down core by core, on every captured machine:
+    below the number of cores that the planner needs each list is harmful, below that which a plan
+    keeps there is a note, and a plan's own line has neither. On many cores only the borders."""
+    root = open_root(str(capture))
+    at = probe(root)
+    try:
+        plan = planner.make_plan(at, at.kernel, profile.load("lowlat", root), Options())
+    except Refused:
+        return
+    machine = planner.at_boot(at, at.kernel, profile.load("lowlat", root), Options())
+    kept = [core.cpus for core in machine.cores if core.cpus & plan.housekeeping]
+    kept.sort(key=lambda cpus: machine.cpus.boot not in cpus)
+    least = least_cores(machine)
+    assert 1 <= least <= len(kept)
+    steps = {1, least - 1, least, len(kept) - 1, len(kept)} if len(kept) > 8 else {*range(20)}
+    for number in sorted(steps & {*range(1, len(kept) + 1)}):
+        system = CpuSet.of(cpu for core in kept[:number] for cpu in core)
+        isolated = plan.cpus.online - system
+        limits = [word for word in (at.cmdline or "").split() if word.partition("=")[0] in LIMITING]
+        whole = linted(" ".join([*limits, f"isolcpus={isolated} nohz_full={isolated}"]), at)
+        short = [word.why for word in judge(whole, {}) if "for the system, which needs" in word.why]
+        assert bool(short) is (number < least), (number, least)
+        told = [*notes_on(whole)]
+        assert bool(told) is (least <= number < len(kept)), (number, told)
+
+
+def test_no_line_of_lowlats_leaves_the_system_too_little() -> None:
+    """Two profiles on each captured machine, every profile on several."""
+    names, checked = itertools.cycle(profile.packaged_names()), Counter[str]()
+    for path in CAPTURES:
+        root = open_root(str(path))
+        at = probe(root)
+        for name in itertools.islice(names, 2):
+            wanted = profile.load(name, root)
+            with suppress(Refused):
+                plan = planner.make_plan(at, at.kernel, wanted, Options())
+                whole = LintedLine.of(plan.cmdline.text or "quiet", at, at.kernel)
+                assert [word for word in judge(whole, {}) if word.verdict.bad] == [], (path, name)
+                assert [*notes_on(whole)] == [], (path, name)
+                checked[name] += 1
+    assert set(checked) == set(profile.packaged_names()), checked
 
 
 def test_planned_lines_have_no_finding() -> None:

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from lowlat.base import bounds
 from lowlat.kernel import effect
 from lowlat.kernel.line import read_words
-from lowlat.lint import booted, harm
-from lowlat.lint.harm import whole_cores
+from lowlat.lint import booted
+from lowlat.lint.system_part import SystemPart
 from lowlat.model.cpuset import CpuSet
 from support import machines
 from support.cli import Answer, lowlat
@@ -610,11 +610,13 @@ def test_a_line_is_read_a_bounded_number_of_times(
     reads: list[int] = []
     searches: list[CpuSet] = []
 
-    def whole(cpus: CpuSet, line: booted.LintedLine) -> CpuSet:
+    whole_cores = SystemPart.whole_cores
+
+    def whole(part: SystemPart, cpus: CpuSet) -> CpuSet:
         """On a machine with thousands of CPUs it takes half a second."""
         searches.append(cpus)
         assert len(searches) <= 24, "two names, in each round of mending"
-        return whole_cores(cpus, line)
+        return whole_cores(part, cpus)
 
     def read(text: str, *where: Any) -> Any:
         reads.append(len(read_words(text)))
@@ -622,7 +624,7 @@ def test_a_line_is_read_a_bounded_number_of_times(
         return effect.read(text, *where)
 
     monkeypatch.setattr(booted, "read", read)
-    monkeypatch.setattr(harm, "whole_cores", whole)
+    monkeypatch.setattr(SystemPart, "whole_cores", whole)
     profile = tmp_path / "profile.json"
     spec = {"cpu": {"isolated": "2-7", "reserved": "0-1"}, "additionalKernelArgs": line.split()}
     profile.write_text(json.dumps({"kind": "PerformanceProfile", "spec": spec}))

@@ -276,17 +276,18 @@ def test_a_line_is_judged_and_mended(
     assert not mended or said == ""
 
 
-def test_a_core_is_completed_where_the_system_keeps_one_core(tmp_path: Path) -> None:
-    """Twenty cores whose second threads are CPU 20 to 39: the posted list has each first one."""
+def test_cores_are_completed_but_those_that_the_system_needs(tmp_path: Path) -> None:
+    """Twenty cores whose second threads are CPU 20 to 39: the posted list has each first one but
+    CPU 0. Of so many cores the system needs two."""
     files = machine(40, 1, "5.10.1-x", BUILT)
     for cpu in range(40):
         siblings = f"{cpu % 20},{cpu % 20 + 20}\n"
         files[f"{CPU}/cpu{cpu}/topology/core_cpus_list"] = siblings
     line = "isolcpus=managed_irq,domain,1-19 nohz_full=1-19"
     document = lowlat("lint", "--root", write_tree(tmp_path, files), line, "--json").json()
-    whole = "1-19,21-39"
+    whole = "2-19,22-39"
     assert document["mended"] == (
-        f"isolcpus=managed_irq,domain,{whole} nohz_full={whole} irqaffinity=0,20"
+        f"isolcpus=managed_irq,domain,{whole} nohz_full={whole} irqaffinity=0-1,20-21"
     )
 
 

@@ -93,13 +93,15 @@ SCHEMA = "lowlat.lint/1"
 class Lint:
     """The words in order, with what the kernel does not read as the last one, what the line lacks,
     the line with all simple advice followed and what it lacks added (None if there is nothing to
-    change, or it would not do: then ``unmended`` tells why), and its differences from lowlat's."""
+    change, or it would not do: then ``unmended`` tells why), its differences from lowlat's, and
+    what else a plan would do otherwise."""
 
     words: tuple[JudgedWord, ...]
     missing: tuple[tuple[str, str], ...]
     mended: Optional[str]
     unmended: Optional[str]
     against: Against
+    notes: tuple[str, ...] = ()
 
     @property
     def bad(self) -> bool:
@@ -123,6 +125,14 @@ def _kept(word: JudgedWord, words: Sequence[str]) -> JudgedWord:
     return word
 
 
+def notes_on(line: LintedLine) -> Iterator[str]:
+    """Messages about a line that are no findings: where it leaves less to the system than a plan."""
+    system = line.effect.online - line.effect.isolated
+    note = line.system_part.note(system) if line.effect.isolated else ""
+    if note and not line.boot_line.ticks_nowhere:
+        yield note
+
+
 def lint(line: LintedLine, shown: Shown, wanted: Profile) -> Lint:
     """Judge a line's words, and compare it with the line of a profile. ``shown`` is the running
     kernel's evidence, if the line is running."""
@@ -134,4 +144,5 @@ def lint(line: LintedLine, shown: Shown, wanted: Profile) -> Lint:
         judged = (*judged, JudgedWord(line.rest, WordVerdict.IGNORED, line.unread, DELETE, put=""))
         new = new or (None if better.why else line.given)
     ours = against(better.line or line, judged, wanted)
-    return Lint(judged, better.missing, new, better.why, ours)
+    notes = tuple(notes_on(line))
+    return Lint(judged, better.missing, new, better.why, ours, notes)

@@ -18,6 +18,7 @@ from lowlat.kernel.booting import End, Fate
 from lowlat.kernel.cpus import LIMITING
 from lowlat.kernel.effect import Effect, read
 from lowlat.kernel.line import Word, changed, cut, names_of, read_words
+from lowlat.lint.system_part import SystemPart
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Kernel, Machine
 from lowlat.plan.boot_machine import UnknownSiblings, boot_machine
@@ -38,7 +39,7 @@ class LintedLine:
     kernel: Kernel
     rest: str = ""
     _work: list[int] = field(default_factory=list, compare=False, repr=False)
-    _boots: dict[tuple[str, ...], tuple[Machine, CpuSet]] = field(
+    _boots: dict[tuple[str, ...], tuple[Machine, CpuSet, SystemPart]] = field(
         default_factory=dict, compare=False, repr=False
     )
     _known: dict[frozenset[int], Effect] = field(default_factory=dict, compare=False, repr=False)
@@ -58,13 +59,15 @@ class LintedLine:
         return cls(text, len(kept), replace(machine, kernel=kernel), kernel, rest)
 
     @cached_property
-    def _boot(self) -> tuple[Machine, CpuSet]:
+    def _boot(self) -> tuple[Machine, CpuSet, SystemPart]:
         """The machine in the boot with this line; else the machine as it is, and the CPUs that come
-        back without a sign of their siblings."""
+        back without a sign of their siblings; and the system's part there."""
         limits = tuple(word.text for word in self._all if word.name in LIMITING)
         if limits not in self._boots:
             self.count(len(self.now.cpus.online) // 2)
-            self._boots[limits] = self._booted()
+            machine, strange = self._booted()
+            returning = machine.cpus.online - self.now.cpus.online
+            self._boots[limits] = machine, strange, SystemPart(machine, returning)
         return self._boots[limits]
 
     def _booted(self) -> tuple[Machine, CpuSet]:
@@ -80,6 +83,10 @@ class LintedLine:
     @property
     def machine(self) -> Machine:
         return self._boot[0]
+
+    @property
+    def system_part(self) -> SystemPart:
+        return self._boot[2]
 
     @cached_property
     def effect(self) -> Effect:

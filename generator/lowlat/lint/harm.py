@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Callable, Optional
 
-from lowlat.base.errors import Refused
 from lowlat.catalogue import BY_NAME
 from lowlat.catalogue.names import NEVER
 from lowlat.catalogue.words import KEPT_LISTS, WordVerdict
@@ -19,8 +18,6 @@ from lowlat.lint.dropped import listed
 from lowlat.lint.opinion import DELETE, Opinion
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
-from lowlat.plan.cpu_request import CpuRequest
-from lowlat.plan.split import split
 
 _HARMFUL, _CONTRADICTORY = WordVerdict.HARMFUL, WordVerdict.CONTRADICTORY
 
@@ -73,7 +70,7 @@ def _of(word: Word, line: LintedLine, isolating: _Isolating) -> Iterator[Opinion
 
 
 def _isolating(name: str, misread: str, line: LintedLine) -> Iterator[Opinion]:
-    """No CPU left for the system, the boot CPU isolated, cores split."""
+    """No CPU left for the system, or too few; the boot CPU isolated, cores split."""
     if line.boot_line.ticks_nowhere:
         return
     effect, machine = line.effect, line.machine
@@ -96,6 +93,11 @@ def _isolating(name: str, misread: str, line: LintedLine) -> Iterator[Opinion]:
     if split_off:
         why = f"splits cores: the sibling CPU {split_off} is not isolated and shares the core"
         yield Opinion(_HARMFUL, why, _whole(name, cpus, line))
+    elif effect.isolated and (short := line.system_part.too_few(system)):
+        own = effect.tickless if name == "nohz_full" else effect.unbalanced
+        fewer = own & (line.system_part.planned or CpuSet())
+        listed = f"{name}={line.boot_line.target.listed(fewer)}" if fewer else None
+        yield Opinion(_HARMFUL, short, listed)
 
 
 def _ticking(line: LintedLine) -> Iterator[Opinion]:
@@ -111,28 +113,8 @@ def _beside(cpus: CpuSet, machine: Machine) -> CpuSet:
     return CpuSet.of(cpu for core in machine.cores if core.cpus & cpus for cpu in core.cpus)
 
 
-def whole_cores(cpus: CpuSet, line: LintedLine) -> CpuSet:
-    """The CPUs extended to whole cores, without the boot CPU's core. Where the system would keep
-    less than a plan leaves it, only the cores whose first threads are listed, or those that are
-    listed whole; all of them where none of these is left."""
-    machine = line.machine
-    cores = [core.cpus for core in machine.cores if machine.cpus.boot not in core.cpus]
-    touched = [core for core in cores if core & cpus]
-    begun = [core for core in touched if core.first in cpus]
-    whole = [core for core in touched if core <= cpus]
-    try:
-        least = len(split(machine, CpuRequest())[0].housekeeping)
-    except Refused:
-        least = 0
-    for chosen in (touched, begun, whole or touched):
-        wide = CpuSet.of(cpu for core in chosen for cpu in core)
-        if len(machine.cpus.online - wide) >= least:
-            break
-    return wide
-
-
 def _whole(name: str, cpus: CpuSet, line: LintedLine) -> Optional[str]:
-    wide = whole_cores(cpus, line)
+    wide = line.system_part.whole_cores(cpus)
     return f"{name}={line.boot_line.target.listed(wide)}" if wide else None
 
 

@@ -39,7 +39,8 @@ def lint_node(node: ClusterNode, version: Version, other: Machine, wanted: Profi
     notes = [*node.pending, *node.of_profiles(machine, version)]
     if node.root is None:
         notes.append("its machine is not known (no sysinfo.tgz): judged on that of --root")
-    return LintedNode(node, line, lint(line, {}, wanted), tuple(notes))
+    result = lint(line, {}, wanted)
+    return LintedNode(node, line, result, (*notes, *result.notes))
 
 
 def nodes_json(linted: Sequence[LintedNode]) -> dict[str, object]:

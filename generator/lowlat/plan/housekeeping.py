@@ -42,7 +42,8 @@ class Terms:
 
 
 class Housekeeping:
-    """The housekeeping cores, with the reason for each. ``most`` is the number of cores up to which
+    """The housekeeping cores, with the reason for each. ``least`` is the number without those that
+    only keep caches whole. ``most`` is the number of cores up to which
     the system may complete its caches, besides an eighth of the machine; where it is given, the
     regions hold several nodes, and their caches come before the places of devices."""
 
@@ -68,6 +69,8 @@ class Housekeeping:
             self._fill(place)
         if terms.cores is None:
             self._add_threads()
+        self.least = self.cores
+        if terms.cores is None:
             self._complete_caches()
 
     @property

@@ -92,12 +92,13 @@ def main(args: LintArguments) -> int:
     ours = result.against.plan
     undone = tuple(run_time(ours, root)) if alive and ours else ()
     concerns, fields = _of_profile(given.profile if given else None, result, source)
+    notes = [*result.notes, *concerns, *fields]
     document = {
         **result.to_json(),
         "runtime": [{"name": name, "why": why} for name, why in undone],
-        "notes": [*concerns, *fields],
+        "notes": notes,
     }
-    rows = (row for note in (*concerns, *fields) for row in filled(note, "  ", "    "))
+    rows = (row for note in notes for row in filled(note, "  ", "    "))
     told = (whole if args.all else short)(result, line, undone)
     options.show(args.json, lambda: document, (*told, *rows))
     return 1 if result.bad or concerns else 0
