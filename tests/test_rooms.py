@@ -94,6 +94,65 @@ def taken_from(package: str, tree: ast.Module) -> set[str]:
     return names | {name[len(package) + 1 :].partition(".")[0] for name in modules}
 
 
+#: The modules that open files for reading, beside the door for files that others gave; each with
+#: the number of its calls. Whatever a user or a file names is opened by base/reader.py.
+OPENERS = {
+    "base/reader.py": 5,  # the door
+    "host/root.py": 3,  # the running host's own files, for Root; folders to write in
+    "boot/disk.py": 5,  # the boot's files, through no link, with all that restores them
+    "base/files.py": 2,  # what it writes, and locks
+    "base/resources.py": 3,  # the package's own data
+    "base/process.py": 1,  # /proc
+    "audit/accounts.py": 2,  # /proc
+    "boot/confinement.py": 2,  # /proc
+    "runtime/launch.py": 1,  # /proc
+    "verify/traced.py": 1,  # the kernel's trace
+    "host/tar_file.py": 1,  # what was read before
+    "rehearse/enclosure.py": 1,  # folders to bind: their places
+    "rehearse/guest_tuned.py": 2,  # in a guest, its own files
+    "rehearse/packages.py": 1,  # an image that its own package brought
+}
+
+#: Calls that open a file, or read one by its path.
+_OPENS = {"open", "fdopen", "read_text", "read_bytes", "ZipFile", "TarFile", "GzipFile", "mmap"}
+_OPENS |= {"copy", "copyfile", "copy2", "copytree", "loadtxt", "genfromtxt", "fromfile", "memmap"}
+
+#: What has a method of such a name and is no path: a Root, or the arguments that name one.
+_ROOTS = {"self", "super()", "root", "self.root", "self._root", "self._inner"}
+_ROOTS |= {"recorder", "change.root", "args"}
+
+
+def opens(tree: ast.Module) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        owner = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+        written = any(
+            isinstance(each, ast.Constant) and str(each.value).startswith(("w", "x", "a"))
+            for each in (*node.args[:2], *(item.value for item in node.keywords))
+        )
+        if (
+            name in _OPENS
+            and owner not in _ROOTS
+            and not written
+            and "devnull" not in ast.dump(node)
+        ):
+            yield node
+
+
+def test_files_of_others_are_opened_by_one_door() -> None:
+    found = {str(path): len(list(opens(tree))) for path, tree in trees()}
+    assert {path: count for path, count in found.items() if count} == OPENERS
+
+
+@pytest.mark.parametrize(
+    "code", ["open(x)", "p.open('rb')", "p.read_text()", "os.open(x, 0)", "gzip.open(x)"]
+)
+def test_an_opener_is_found(code: str) -> None:
+    assert len(list(opens(ast.parse(code)))) == 1
+
+
 def test_plan_loads_the_rooms_that_it_needs() -> None:
     """Every other room would be waited for at each start."""
     code = "import sys; from lowlat import cli; cli.main(['plan']); print(*sys.modules)"

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 import reference
 
-from support import needs
+from support import needs, work
 from support.cli import lowlat
 from support.machines import write_tree
+from support.odd_files import ODD
 
 CLUSTER = "mg/quay-io-sha256-1/cluster-scoped-resources"
 NODES = "mg/quay-io-sha256-1/nodes"
@@ -175,3 +176,97 @@ def test_a_wrong_or_partial_folder_is_one_line(
 ) -> None:
     folder = write_tree(tmp_path, files) / "mg"
     assert why in lowlat("lint", "--root", host, folder).refused()
+
+
+SECRET = "the_words_of_roots_file"  # noqa: S105
+
+#: A file of each kind that a must-gather has.
+PLACES = {
+    "node": f"{CLUSTER}/core/nodes/w1.yaml",
+    "config": f"{CLUSTER}/{MCO}/machineconfigs/rendered-1.yaml",
+    "profile": f"{CLUSTER}/performance.openshift.io/performanceprofiles/du.yaml",
+    "version": f"{CLUSTER}/config.openshift.io/clusterversions/version.yaml",
+    "line": f"{NODES}/w1/proc_cmdline",
+    "machine": f"{NODES}/w1/sysinfo.tgz",
+}
+
+
+def secrets(folder: Path) -> dict[str, Path]:
+    """Outside of the folder, for each kind of file one that tells of the secret."""
+    config = json.dumps({"spec": {"kernelArguments": [SECRET]}})
+    texts = {
+        **{"node": node(SECRET), "config": config, "profile": PROFILE.replace("du", SECRET)},
+        **{"version": json.dumps({"status": {"desired": {"version": SECRET}}}), "line": SECRET},
+    }
+    write_tree(folder / "out", texts)
+    machine = reference.bare_metal(folder / "out/tree", cpus=2)
+    (machine / "proc/cmdline").write_text(SECRET)
+    with tarfile.open(folder / "out/machine", "w:gz") as archive:
+        archive.add(machine / "proc", "proc")
+    return {kind: folder / "out" / kind for kind in PLACES}
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("kind", PLACES)
+def test_no_link_leads_out_of_the_folder(kind: str, host: Path, tmp_path: Path) -> None:
+    """Neither a link in the place of a file, nor one in the place of its folder."""
+    secret = secrets(tmp_path)[kind]
+    folder = gathered(tmp_path / "in", **{f"{NODES}/w1/proc_cmdline": LINE})
+    place = tmp_path / "in" / PLACES[kind]
+    place.unlink(missing_ok=True)
+    place.symlink_to(secret)
+    assert "leads out of" in lowlat("lint", "--root", host, folder).refused()
+    place.unlink()
+    secret.rename(secret.with_name(place.name))
+    for file in place.parent.iterdir():
+        file.unlink()
+    place.parent.rmdir()
+    place.parent.symlink_to(secret.parent)
+    answer = lowlat("lint", "--root", host, folder, "--json")
+    assert SECRET not in answer.out + answer.err
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("kind", PLACES)
+@pytest.mark.parametrize("odd", ["a FIFO", "a folder", "a huge file"])
+def test_what_is_no_plain_file_is_one_line(kind: str, odd: str, host: Path, tmp_path: Path) -> None:
+    folder = gathered(tmp_path / "in", **{f"{NODES}/w1/proc_cmdline": LINE})
+    place = tmp_path / "in" / PLACES[kind]
+    place.unlink(missing_ok=True)
+    ODD[odd](place)
+    with work.bounded(f"{kind}: {odd}"):
+        assert place.name in lowlat("lint", "--root", host, folder).refused()
+
+
+@pytest.mark.security
+def test_no_name_in_a_file_leads_out_of_the_folder(host: Path, tmp_path: Path) -> None:
+    out = secrets(tmp_path)
+    out["config"].with_suffix(".yaml").write_text(out["config"].read_text())
+    (tmp_path / "out/proc_cmdline").write_text(SECRET)
+    up = "../" * 4
+    for name, config in (
+        (f"{up}out", "rendered-1"),
+        (str(tmp_path / "out"), "rendered-1"),
+        ("w1", f"{up}../out/config"),
+        ("w1", str(out["config"])),
+        ("w1", "*"),
+        ("w\0", "rendered-\0"),
+    ):
+        folder = gathered(tmp_path / "in", **{PLACES["node"]: node(name, current=config)})
+        answer = lowlat("lint", "--root", host, folder)
+        assert SECRET not in answer.out + answer.err, (name, config)
+        assert answer.status < 2 or answer.err.count("\n") == 1, answer
+
+
+#: What stands in a file may have any shape.
+SHAPES = ("1", "[]", '["a"]', '""', '{"metadata": 1}', '{"metadata": {"name": [1]}}', "null")
+SHAPES += ('{"metadata": {"name": "w1", "labels": [], "annotations": "x"}, "spec": 1}',)
+SHAPES += ('{"spec": {"kernelArguments": 3, "nodeSelector": []}, "status": {"desired": 1}}',)
+
+
+@pytest.mark.parametrize("kind", ["node", "config", "profile", "version"])
+@pytest.mark.parametrize("text", SHAPES)
+def test_a_file_of_any_shape(kind: str, text: str, host: Path, tmp_path: Path) -> None:
+    line = {f"{NODES}/w1/proc_cmdline": LINE}
+    answer = lowlat("lint", "--root", host, gathered(tmp_path, **{**line, PLACES[kind]: text}))
+    assert answer.status in (0, 1) or answer.err.count("\n") == 1, answer

@@ -14,7 +14,7 @@ from typing import IO, Optional
 from lowlat.audit import samples
 from lowlat.audit.kinds import Event, Sight
 from lowlat.audit.samples import Record
-from lowlat.base import bounds, process
+from lowlat.base import bounds, process, reader
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.process import Child
 from lowlat.base.user import User
@@ -63,7 +63,7 @@ class PerfRecording:
             os.close(theirs)
             os.close(answers)
         if not self._tell("ping"):
-            why = process.last_line(self._said.read_text("utf-8", "replace")) or "no answer"
+            why = self._last_words() or "no answer"
             hint = "try 'perf record -e page-faults true'"
             raise Refused(f"perf cannot record: {why}", hint=hint)
 
@@ -164,8 +164,12 @@ class PerfRecording:
             finally:
                 process.end_group(child)
         if status != 0:
-            why = process.last_line(self._said.read_text("utf-8", "replace")) or "too slow"
+            why = self._last_words() or "too slow"
             raise LowlatError(f"perf cannot read what it recorded: {why}")
+
+    def _last_words(self) -> str:
+        said = reader.read(self._said, bounds.OUTPUT, whole=False)
+        return process.last_line(process.text(said))
 
     def _script(self) -> Iterator[str]:
         yield from (self._perf, "script", "--input", str(self._data), "--ns", "--no-inline")

@@ -12,7 +12,7 @@ from lowlat.audit import kinds
 from lowlat.audit.counting import Counts, Site, plain_name
 from lowlat.audit.lines import Line
 from lowlat.audit.samples import Frame
-from lowlat.base import files, schema, typed_json
+from lowlat.base import reader, schema, typed_json
 
 SCHEMA = "lowlat.audit/1"
 
@@ -117,7 +117,7 @@ def document(audit: Audit, limits: Iterable[Most], sentence: str) -> dict[str, o
 def is_audit(path: Path) -> bool:
     """Whether a file is one: its schema comes first."""
     with suppress(OSError):
-        return SCHEMA.encode() in files.read(path, 100, whole=False)
+        return SCHEMA.encode() in reader.read(path, 100, whole=False)
     return False
 
 

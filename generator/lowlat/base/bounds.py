@@ -29,12 +29,18 @@ PATH, PATH_DEPTH = 1024, 32
 #: gzip shrinks the text of 4096 CPUs 48 times, but zeros a thousand times.
 _GZIP_RATIO, _GZIP_SMALL = 80, 4 * _MIB
 
+#: A line of a file that is read line by line, such as a kernel's trace.
+LINE = _MIB
+
 #: A run with full histograms of 4096 CPUs: its bytes and its values.
 DOCUMENT = 256 * _MIB
 DOCUMENT_VALUES = 16_000_000
 
 #: A list of CPUs: the kernel writes none longer, nor does a person.
 CPU_LIST = 64 << 10
+
+#: An object of a Kubernetes cluster: its API server takes no larger request.
+CLUSTER_OBJECT = 3 * _MIB
 
 #: A boot line, or the file that holds one: every kernel truncates it earlier.
 BOOT_LINE = 64 << 10
@@ -50,9 +56,19 @@ LAST_WORDS = 64 << 10
 RECORDED = 512 * _MIB
 STACK = 2048
 
+#: The image of a kernel, which may hold an initramfs; or a program.
+IMAGE = 256 * _MIB
+
 #: The most that a rehearsal's guest may write to one file and to its console.
 GUEST_FILE = 64 * _MIB
 GUEST_LOG = 16 * _MIB
+
+
+def check_path(path: str) -> None:
+    """Raises ValueError for a path, or a link's target, that is longer or deeper than any
+    machine's."""
+    if len(path) > PATH or path.count("/") > PATH_DEPTH:
+        raise ValueError("a path that is longer or deeper than any machine's")
 
 
 def read_json(data: bytes, constant: Optional[Callable[[str], object]] = None) -> Any:

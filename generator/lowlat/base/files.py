@@ -102,22 +102,6 @@ def write(what: str, out: str, data: bytes) -> None:
         replace(out, data)
 
 
-def read(path: Union[str, Path], limit: int, *, follow: bool = True, whole: bool = True) -> bytes:
-    """The content of a plain file that a user named, at most ``limit`` bytes; links are followed
-    only with ``follow``. Raises OSError if it is unreadable, no plain file, or larger; with
-    ``whole`` unset, what is larger is cut."""
-    # Opened without waiting: opening a named pipe would block.
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
-    fd = os.open(path, flags)
-    with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(errno.EINVAL, "not a plain file")
-        data = file.read(limit + 1)
-    if whole and len(data) > limit:
-        raise OSError(errno.EFBIG, f"larger than {limit >> 20} MiB")
-    return data[:limit]
-
-
 @contextmanager
 def locked(
     path: Union[str, Path],

@@ -5,6 +5,7 @@ from configparser import ConfigParser, ExtendedInterpolation, SectionProxy
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Optional
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -17,9 +18,10 @@ def templates() -> Path:
     return _folder("templates")
 
 
-def parameters() -> Path:
-    """The file of the kernel's boot parameters, one name a line."""
-    return _PACKAGE / "catalogue" / "parameters.txt"
+def profile(name: str) -> Optional[str]:
+    """The lowlat.conf of a packaged profile; None if there is none."""
+    path = profiles() / name / "lowlat.conf"
+    return path.read_text("utf-8") if path.is_file() else None
 
 
 def text(name: str) -> str:

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base import bounds, files
+from lowlat.base import bounds, reader
 from lowlat.base.errors import Refused
 
 #: PATH of all that lowlat runs as root for the boot, in its order.
@@ -130,7 +130,7 @@ def _started(path: str, top: str) -> Iterator[str]:
     """The programs that a script's first line starts, as execve(2) and env(1) read it. If pip wrote
     a shell line, because the path is too long, also the program that this line calls."""
     try:
-        held = files.read(_below(top, _follow(path, top)[1]), _LONGEST_LINE, whole=False)
+        held = reader.read(_below(top, _follow(path, top)[1]), _LONGEST_LINE, whole=False)
     except OSError:
         return
     lines = held.decode("utf-8", "replace").split("\n")
@@ -185,7 +185,7 @@ def _imported(packages: str, top: str) -> Iterator[str]:
     for name in _glob(top, [f"{packages}/*.pth", f"{packages}/__editable__*"]):
         yield name
         file = Path(_below(top, name))
-        held = files.read(file, bounds.HOST_VALUE) if file.is_file() else b""
+        held = reader.read(file, bounds.HOST_VALUE) if file.is_file() else b""
         text = held.decode("utf-8", "replace")
         for groups in re.findall(r"(?m)^(/.*?)\s*$|'(/[^'\n]*)'", text):
             folder = groups[0] or groups[1]

@@ -10,7 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Callable, Optional, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from lowlat.base import bounds, files
+from lowlat.base import bounds, files, reader
 from lowlat.base.errors import Refused
 
 _T = TypeVar("_T")
@@ -254,7 +254,7 @@ def read_document(
     """
     hint = f"give a file of {writer}"
     with files.reporting_errors(str(path), hint):
-        text = files.read(path, bounds.DOCUMENT)
+        text = reader.read(path, bounds.DOCUMENT)
     try:
         data = parse(text)
     except ValueError as error:
@@ -289,4 +289,4 @@ def write_value(path: Path, value: object) -> None:
 
 def read_value(path: Path, kind: type[_T]) -> _T:
     """The value in a plain file. Raises OSError, or ValueError if it is of another kind."""
-    return decode(kind, bounds.read_json(files.read(path, bounds.GUEST_FILE, follow=False)))
+    return decode(kind, bounds.read_json(reader.read(path, bounds.GUEST_FILE, follow=False)))

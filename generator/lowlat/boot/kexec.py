@@ -9,10 +9,10 @@ import os
 import platform
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Optional
 
-from lowlat.base import resources
+from lowlat.base import reader, resources
 from lowlat.base.errors import Refused
 from lowlat.boot import entry_line, hooks
 from lowlat.host.root import Root
@@ -103,8 +103,10 @@ def load(root: Root, release: str, words: Sequence[str]) -> None:
     image is missing or others than root could change it, or if the running kernel refuses."""
     kernel, initramfs, line = _prepared(root, release, words)
     try:
-        with Path(kernel).open("rb") as image, Path(initramfs or os.devnull).open("rb") as first:
-            _call(image.fileno(), first.fileno(), line, 0 if initramfs else _NO_INITRAMFS)
+        with ExitStack() as stack:
+            image = stack.enter_context(reader.opened(kernel))
+            first = stack.enter_context(reader.opened(initramfs)) if initramfs else -1
+            _call(image, first, line, 0 if initramfs else _NO_INITRAMFS)
     except OSError as error:
         name = errno.errorcode.get(error.errno or 0, "")
         raise Refused(f"{kernel}: {_WHY.get(name, error.strerror)}") from error

@@ -79,7 +79,7 @@ def _listed() -> tuple[tuple[int, int], ...]:
 
 
 def _lines() -> list[str]:
-    return resources.parameters().read_text("utf-8").splitlines()
+    return resources.text("catalogue/parameters.txt").splitlines()
 
 
 @lru_cache(maxsize=512)

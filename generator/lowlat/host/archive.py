@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Callable, Optional, TypeVar
 
 from lowlat import __version__
-from lowlat.base import bounds, files
+from lowlat.base import bounds, files, reader
 from lowlat.base.errors import Refused
 from lowlat.host import tar_file
 from lowlat.host.root import ANSWERS, Root
@@ -43,8 +43,8 @@ ABSENT = "absent"
 _UNPRINTABLE = re.compile("[\\\\\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ESCAPE = re.compile(rb"\\x[0-9a-f]{2}")
 
-#: A chain of more links is a ring.
-_LOOPS = 40
+#: A chain of more links is no machine's. Each may lead through as many folders as a path has.
+_LINKS = 8
 
 _T = TypeVar("_T")
 
@@ -139,15 +139,23 @@ class Snapshot(Archive):
     def exists(self, path: str) -> bool:
         return super().exists(self._real(path))
 
-    def _real(self, path: str) -> str:
-        for _ in range(_LOOPS):
-            parts = path.split("/")
-            heads = ("/".join(parts[:at]) for at in range(2, len(parts) + 1))
-            head = next((head for head in heads if self.link(head) is not None), None)
-            if head is None:
-                break
-            path = posixpath.normpath(f"{head}/../{self.link(head)}{path[len(head) :]}")
-        return path
+    def _real(self, path: str, links: int = 0) -> str:
+        """The path without links; of a ring or a longer chain, the link at which it was left. Every
+        path is followed once, whatever asks for it, and every folder on the way."""
+        if path not in self._reals:
+            self._reals[path] = path  # a ring comes back here
+            folder, _, name = path.rpartition("/")
+            above = self._real(folder, links) if folder else ""
+            at = f"{above}/{name}"
+            target = self.link(at) if links < _LINKS else None
+            if target is not None:
+                at = self._real(posixpath.normpath(posixpath.join(above or "/", target)), links + 1)
+            self._reals[path] = at
+        return self._reals[path]
+
+    @cached_property
+    def _reals(self) -> dict[str, str]:
+        return {}
 
 
 class Recorder(Root):
@@ -243,24 +251,29 @@ def _word(text: str) -> str:
     return _escape(text).replace(" ", "\\x20").replace("\t", "\\x09")
 
 
-def is_capture(path: Path) -> bool:
+def is_capture(path: Path, *, inside: Optional[Path] = None) -> bool:
     """Whether a captured machine lies there, by the looks of it: a folder with /proc or /sys, or a
-    file that begins as an archive does, plain or compressed."""
+    file that begins as an archive does, plain or compressed. Raises Refused if it cannot be read,
+    or does not lie ``inside`` the folder that was given."""
     with files.reporting_errors(str(path)):
         if path.is_dir():
             return (path / "proc").is_dir() or (path / "sys").is_dir()
         if not path.is_file():
             return False
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
+        head = reader.read(path, _HEAD, inside=inside, whole=False)
     return head.startswith((SCHEMA.encode(), b"\x1f\x8b")) or tar_file.is_tar(head)
 
 
-def load(path: str) -> Archive:
+def load(path: str, *, inside: Optional[Path] = None) -> Archive:
     """The archive in a file, or the tar file of a machine, plain or compressed with gzip. Raises
     Refused, naming the line, if it is damaged or no archive."""
     with files.reporting_errors(f"--root {path}"):
-        data = files.read(path, bounds.ARCHIVE)
+        data = reader.read(path, bounds.ARCHIVE, inside=inside)
+    return machine_in(path, data)
+
+
+def machine_in(path: str, data: bytes) -> Archive:
+    """The machine in the content of a file; as load() otherwise."""
     try:
         data, name = bounds.unpack(data, bounds.ARCHIVE), str(Path(path).absolute())
         if tar_file.is_tar(data):
@@ -334,6 +347,7 @@ class _Reader:
             contents.folders[path] = tuple(map(_text, rest.split(b" ")))
         elif kind == b"l":
             contents.links[path] = _text(rest)
+            bounds.check_path(contents.links[path])
         elif kind == b"m":
             contents.modes[path] = int(_text(rest)[:8], 8)
         elif kind == b"e":
@@ -344,8 +358,9 @@ class _Reader:
 
 def _path(word: bytes) -> str:
     path = _text(word)
-    if not path.startswith("/") or len(path) > bounds.PATH or path.count("/") > bounds.PATH_DEPTH:
+    if not path.startswith("/"):
         raise ValueError("no path")
+    bounds.check_path(path)
     return path
 
 
@@ -361,10 +376,10 @@ def _plain(line: bytes) -> bytes:
     return line.decode("unicode_escape").encode("latin-1")
 
 
-def open_root(path: str, *, trusted: bool = False) -> Root:
+def open_root(path: str, *, trusted: bool = False, inside: Optional[Path] = None) -> Root:
     """The root that a user named with ``--root``: a folder, an archive of ``capture``, or a tar
     file of a machine; programs may run of a folder that is ``trusted``. Raises Refused if it is
-    none of these."""
+    none of these, or does not lie ``inside`` the folder that was given."""
     hint = "give the folder or the archive of a captured machine"
     try:
         # Path("") is the current folder.
@@ -373,11 +388,12 @@ def open_root(path: str, *, trusted: bool = False) -> Root:
         raise Refused(f"--root {path}: no such folder or archive", hint=hint) from error
     if stat.S_ISDIR(mode):
         with files.reporting_errors(f"--root {path}"):
+            reader.check_inside(path, inside)
             _refuse_must_gather(Path(path))
         return Root(path, trusted=trusted)
     if not stat.S_ISREG(mode):
         raise Refused(f"--root {path}: neither a folder nor an archive", hint=hint)
-    return load(path)
+    return load(path, inside=inside)
 
 
 def _refuse_must_gather(folder: Path) -> None:

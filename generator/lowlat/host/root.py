@@ -7,20 +7,16 @@ read: unknown, never absent. Only this module opens the host's files for reading
 
 from __future__ import annotations
 
-import errno
 import fnmatch
 import os
 import posixpath
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Callable, Optional
 
-from lowlat.base import bounds, trust
+from lowlat.base import bounds, reader, trust
 from lowlat.model.cpuset import CpuSet, CpuSetError
 
-_CHUNK = 1 << 16
-_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 CPU = "/sys/devices/system/cpu"
@@ -52,35 +48,27 @@ class Root:
         """The file's content, unpacked if gzip compressed it; None if it is missing, vanished,
         unreadable or a link loop."""
         try:
-            fd = self.open(path, _READ)
+            with self.opened(path) as fd:
+                return bounds.unpack(reader.content(fd, bounds.HOST_FILE), bounds.HOST_FILE)
         except (OSError, ValueError):  # a name from a file may hold a NUL
             return None
-        try:
-            return bounds.unpack(_read_all(fd, self.live), bounds.HOST_FILE)
-        except (OSError, ValueError):
-            return None
-        finally:
-            os.close(fd)
 
     def open(self, path: str, flags: int) -> int:
         """Open a file of the host; in a captured tree, only a plain file inside the tree. Raises
-        OSError otherwise, for opening a device makes its driver act."""
+        OSError otherwise, for opening a device makes its driver act; ValueError for an impossible
+        name."""
         if self.live:
             return os.open(path, flags)
-        at = os.open(self._prefix + path, os.O_PATH | os.O_CLOEXEC | flags & os.O_NOFOLLOW)
-        try:
-            if not stat.S_ISREG(os.fstat(at).st_mode):
-                raise OSError(errno.EINVAL, "not a plain file")
-            if not self.holds(at):
-                raise OSError(errno.ELOOP, "a link leads out of the captured tree")
-            return os.open(f"/proc/self/fd/{at}", flags & ~os.O_NOFOLLOW)
-        finally:
-            os.close(at)
+        return reader.open_file(self._prefix + path, flags, inside=self.path)
 
-    def holds(self, fd: int) -> bool:
-        """Whether an open file lies in this tree. An absolute link in a captured tree would lead to
-        this host's file."""
-        return self.live or f"{os.readlink(f'/proc/self/fd/{fd}')}/".startswith(f"{self.path}/")
+    @contextmanager
+    def opened(self, path: str) -> Iterator[int]:
+        """A file of the host for reading while the block runs; raises as open()."""
+        fd = self.open(path, reader.READ)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
 
     def host(self, path: str) -> str:
         """The real path of a host's path, for the few callers that write."""
@@ -117,12 +105,7 @@ class Root:
         try:
             if self.live:
                 return tuple(sorted(os.listdir(path)))
-            fd = os.open(self._prefix + path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                names = os.listdir(fd) if self.holds(fd) else []
-                return tuple(sorted(names)) if len(names) <= bounds.FOLDER else ()
-            finally:
-                os.close(fd)
+            return tuple(reader.names(self._prefix + path, inside=self.path))
         except (OSError, ValueError):
             return ()
 
@@ -215,16 +198,3 @@ def real_path(root: Root, path: str) -> str:
 
 def is_glob(text: str) -> bool:
     return any(sign in text for sign in "*[?")
-
-
-def _read_all(fd: int, live: bool) -> bytes:
-    chunks = []
-    size = 0
-    while size < bounds.HOST_FILE:
-        chunk = os.read(fd, _CHUNK)
-        chunks.append(chunk)
-        size += len(chunk)
-        # A read of a kernel file may return less than was asked for before its end.
-        if not chunk or (not live and len(chunk) < _CHUNK):
-            break
-    return b"".join(chunks)

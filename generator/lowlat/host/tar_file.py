@@ -25,8 +25,10 @@ def read(data: bytes) -> tuple[dict[str, bytes], dict[str, tuple[str, ...]], dic
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             for number, member in enumerate(archive):
                 path = posixpath.normpath(f"/{member.name}")
-                if number > bounds.ARCHIVE_ENTRIES or path.count("/") > bounds.PATH_DEPTH:
-                    raise ValueError("it has more than any machine")
+                if number > bounds.ARCHIVE_ENTRIES:
+                    raise ValueError("it has more files than any machine")
+                bounds.check_path(path)
+                bounds.check_path(member.linkname)
                 # The holes of a sparse file take no room in the archive, but in memory.
                 if member.issparse() or member.size > len(data):
                     raise ValueError(f"{member.name[:60]} is larger than the tar file has it")

@@ -40,15 +40,10 @@ def read(root: Root, path: str) -> UnifiedImage:
     """The image as its first profile starts it; one that tells nothing if this is no whole PE
     file."""
     try:
-        fd = root.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (OSError, ValueError):
-        return UnifiedImage()
-    try:
-        held = _sections(fd)
+        with root.opened(path) as fd:
+            held = _sections(fd)
     except (OSError, ValueError, struct.error):
         return UnifiedImage()
-    finally:
-        os.close(fd)
     # The stub turns control characters of the line into blanks, and cuts the last ones off
     # (mangle_stub_cmdline() in systemd's src/boot).
     line = re.sub(r"[\x00-\x1f]", " ", held.get(".cmdline", "")).strip()

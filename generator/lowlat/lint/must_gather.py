@@ -6,15 +6,14 @@ import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import starmap
 from pathlib import Path
 from typing import Any, Optional
 
-from lowlat.base import bounds, files
+from lowlat.base import bounds, files, reader
 from lowlat.base.errors import Refused
 from lowlat.catalogue import operator
 from lowlat.catalogue.operator import Version
-from lowlat.host.archive import open_root
+from lowlat.host import archive
 from lowlat.host.root import Root
 from lowlat.kernel.line import read_words
 from lowlat.lint.profiles import document, spec_of
@@ -28,7 +27,7 @@ _MCO = "machineconfiguration.openshift.io"
 class ClusterProfile:
     """A PerformanceProfile, and its file."""
 
-    path: Path
+    path: str
     content: Mapping[str, Any]
 
     @property
@@ -61,7 +60,7 @@ class ClusterNode:
             if gone:
                 yield f"{name} asks for {' '.join(gone)}"
                 root = ("--root", self.root.path) if self.root else ()
-                command = ("lint", "--openshift", release, *root, str(one.path))
+                command = ("lint", "--openshift", release, *root, one.path)
                 yield f"these are judged by: lowlat-gen {shlex.join(command)}"
 
 
@@ -71,35 +70,75 @@ class MustGather:
     version: Optional[Version]
 
 
-def read_must_gather(folder: Path) -> MustGather:
+@dataclass(frozen=True)
+class _Folder:
+    """The folder as given, read by the rules of a captured tree; ``tops`` are the folders in it
+    that an image gathered each."""
+
+    root: Root
+    tops: tuple[str, ...]
+
+    def objects(self, kind: str, file: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """The objects of a kind with their paths, or that of this file alone."""
+        for top in self.tops:
+            folder = f"{top}/{_CLUSTER}/{kind}"
+            for name in self.root.names(folder):
+                if name.endswith(".yaml") and file in ("", name):
+                    path = f"{folder}/{name}"
+                    text = self.read(path, bounds.CLUSTER_OBJECT).decode("utf-8", "replace")
+                    yield path, document(text, self.root.host(path))
+
+    def node_names(self) -> Iterator[str]:
+        """The names of the nodes of which there are files."""
+        for top in self.tops:
+            names = self.root.names(f"{top}/nodes")
+            yield from (name for name in names if self.root.names(f"{top}/nodes/{name}"))
+
+    def node_file(self, node: str, name: str, limit: int) -> tuple[str, bytes]:
+        """The path and the content of a node's file; ("", b"") if there is none."""
+        paths = (f"{top}/nodes/{node}/{name}" for top in self.tops)
+        path = next(filter(self.root.exists, paths), None)
+        return ("", b"") if path is None else (self.root.host(path), self.read(path, limit))
+
+    def read(self, path: str, limit: int) -> bytes:
+        """Raises Refused for a file that is too large, no plain one, or a link out of the
+        folder."""
+        place = self.root.host(path)
+        with files.reporting_errors(place, "give the whole must-gather"):
+            return reader.read(place, limit, inside=self.root.path)
+
+
+def read_must_gather(path: Path) -> MustGather:
     """Raises Refused if the folder is none, or has the boot line of no node."""
-    tops = [top for top in (folder, *_folders(folder)) if (top / _CLUSTER).is_dir()]
-    if not tops:
+    root = Root(str(path))
+    tops = ("", *(f"/{name}" for name in root.names("/")))
+    folder = _Folder(root, tuple(top for top in tops if root.names(f"{top}/{_CLUSTER}")))
+    if not folder.tops:
         hint = "give the folder that 'oc adm must-gather' wrote, or one with a tuned.conf"
-        raise Refused(f"{folder}: no {_CLUSTER} in it: not a must-gather", hint=hint)
-    known = {_at(node, "metadata", "name"): node for _, node in _objects(tops, "core/nodes")}
-    known.update(
-        {p.name: {} for top in tops for p in _folders(top / "nodes") if p.name not in known}
-    )
+        raise Refused(f"{path}: no {_CLUSTER} in it: not a must-gather", hint=hint)
+    known: dict[str, Mapping[str, Any]] = dict.fromkeys(folder.node_names(), {})
+    for file, node in folder.objects("core/nodes"):
+        known[str(_at(node, "metadata", "name") or Path(file).stem)] = node
     kind = "performance.openshift.io/performanceprofiles"
-    profiles = tuple(starmap(ClusterProfile, _objects(tops, kind)))
-    found = [_node(name, node, tops, profiles) for name, node in sorted(known.items())]
+    profiles = tuple(ClusterProfile(root.host(at), one) for at, one in folder.objects(kind))
+    found = [_node(name, node, folder, profiles) for name, node in sorted(known.items())]
     nodes = tuple(node for node in found if node is not None)
     if not nodes:
-        why = f"{folder}: the must-gather has the boot line of none of {len(known)} nodes"
+        why = f"{path}: the must-gather has the boot line of none of {len(known)} nodes"
         hint = "gather with /usr/bin/gather_ppc, or lint one node's /proc/cmdline"
         raise Refused(why, hint=hint)
-    return MustGather(nodes, _version(tops))
+    return MustGather(nodes, _version(folder))
 
 
 def _node(
-    name: str, node: Mapping[str, Any], tops: list[Path], profiles: tuple[ClusterProfile, ...]
+    name: str, node: Mapping[str, Any], folder: _Folder, profiles: tuple[ClusterProfile, ...]
 ) -> Optional[ClusterNode]:
-    root = _snapshot(tops, name)
-    notes = _at(node, "metadata", "annotations") or {}
-    current, desired = (notes.get(f"{_MCO}/{which}Config") for which in ("current", "desired"))
-    asked = _arguments(tops, current)
-    line, source = _file(tops, f"nodes/{name}/proc_cmdline"), "proc_cmdline"
+    root = _snapshot(folder, name)
+    notes = _at(node, "metadata", "annotations")
+    current, desired = (_at(notes, f"{_MCO}/{which}Config") for which in ("current", "desired"))
+    asked = _arguments(folder, current)
+    _, content = folder.node_file(name, "proc_cmdline", bounds.BOOT_LINE)
+    line, source = content.decode("utf-8", "replace"), "proc_cmdline"
     if not line.strip() and root is not None:
         line, source = root.read("/proc/cmdline") or "", "sysinfo.tgz"
     if not line.strip():
@@ -108,38 +147,37 @@ def _node(
     gone = [word for text in asked for word in text.split() if word not in there]
     pending = [f"machine config {current} asks for {' '.join(gone)}"] if gone else []
     pending += [f"machine config {desired} is to come"] if desired != current else []
-    labels = (_at(node, "metadata", "labels") or {}).items()
+    labels = _mapping(node, "metadata", "labels").items()
     its = (
         one
         for one in profiles
-        if (_at(one.content, "spec", "nodeSelector") or {"": ""}).items() <= labels
+        if (_mapping(one.content, "spec", "nodeSelector") or {"": ""}).items() <= labels
     )
     return (
         ClusterNode(name, line, source, root, tuple(its), tuple(pending)) if line.strip() else None
     )
 
 
-def _arguments(tops: list[Path], config: Optional[str]) -> list[str]:
+def _arguments(folder: _Folder, config: object) -> list[str]:
     """The kernel arguments of a rendered machine config."""
-    found = _objects(tops, f"{_MCO}/machineconfigs", f"{config}.yaml") if config else ()
-    return [str(text) for _, one in found for text in _at(one, "spec", "kernelArguments") or ()]
+    found = folder.objects(f"{_MCO}/machineconfigs", f"{config}.yaml") if config else ()
+    lists = (_at(one, "spec", "kernelArguments") for _, one in found)
+    return [str(text) for one in lists if isinstance(one, list) for text in one]
 
 
-def _version(tops: list[Path]) -> Optional[Version]:
-    for _, cluster in _objects(tops, "config.openshift.io/clusterversions"):
+def _version(folder: _Folder) -> Optional[Version]:
+    for _, cluster in folder.objects("config.openshift.io/clusterversions"):
         text = _at(cluster, "status", "desired", "version")
         if text:
             return operator.read_version(str(text))
     return None
 
 
-def _objects(
-    tops: list[Path], kind: str, name: str = "*.yaml"
-) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    for top in tops:
-        for path in sorted((top / _CLUSTER / kind).glob(name)):
-            text = _read(path, bounds.HOST_FILE).decode("utf-8", "replace")
-            yield path, document(text, str(path))
+def _snapshot(folder: _Folder, node: str) -> Optional[Root]:
+    path, data = folder.node_file(node, "sysinfo.tgz", bounds.ARCHIVE)
+    with suppress(Refused):  # the line stands elsewhere too
+        return archive.machine_in(path, data) if path else None
+    return None
 
 
 def _at(value: object, *keys: str) -> Any:
@@ -148,23 +186,6 @@ def _at(value: object, *keys: str) -> Any:
     return value
 
 
-def _folders(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*") if path.is_dir())
-
-
-def _file(tops: list[Path], name: str) -> str:
-    paths = (top / name for top in tops)
-    texts = (_read(path, bounds.BOOT_LINE) for path in paths if path.is_file())
-    return next(texts, b"").decode("utf-8", "replace")
-
-
-def _read(path: Path, limit: int) -> bytes:
-    with files.reporting_errors(str(path), "give the whole must-gather"):
-        return files.read(path, limit)
-
-
-def _snapshot(tops: list[Path], name: str) -> Optional[Root]:
-    path = next((p for top in tops if (p := top / "nodes" / name / "sysinfo.tgz").is_file()), None)
-    with suppress(Refused):  # the line stands elsewhere too
-        return open_root(str(path)) if path else None
-    return None
+def _mapping(value: object, *keys: str) -> Mapping[str, Any]:
+    found = _at(value, *keys)
+    return found if isinstance(found, Mapping) else {}

@@ -43,21 +43,19 @@ def origins(
 def document(text: str, what: str) -> Mapping[str, object]:
     """The only object of a YAML or JSON file. Raises Refused if it is damaged or has several."""
     try:
-        found = json.loads(text) if text.lstrip().startswith("{") else _yaml(text)
+        found = json.loads(text) if text.lstrip().startswith("{") else _yaml(text, what)
     except ImportError as error:
         hint = "install python3-yaml, or give it as JSON"
         raise Refused(f"PyYAML, which reads {what}, is missing", hint=hint) from error
+    except Refused:
+        raise
     except Exception as error:  # PyYAML raises ValueError, RecursionError and its own errors
-        why = f"{what} is not YAML, or has aliases"
+        why = f"{what} is not YAML, or has aliases or tags"
         raise Refused(why, hint="give one alone, written out") from error
     return found if isinstance(found, dict) else {}
 
 
-def _yaml(text: str) -> object:
-    """Without aliases and merge keys: a kilobyte of them keeps PyYAML 6.0.1 at work for minutes."""
-    import yaml  # only this needs it
+def _yaml(text: str, what: str) -> object:
+    from lowlat.lint import plain_yaml  # only this needs PyYAML
 
-    for event in yaml.parse(text, yaml.SafeLoader):
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "value", "") == "<<":
-            raise ValueError("an alias or a merge key")
-    return yaml.safe_load(text)
+    return plain_yaml.parse(text, what)

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where a boot line comes from: arguments, standard input, a file of this or another program."""
 
+import os
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
-from lowlat.base import bounds, files
+from lowlat.base import bounds, files, reader
 from lowlat.base.errors import Refused
 from lowlat.catalogue.operator import Version
 from lowlat.catalogue.performance_profile import ANOTHER_MACHINE, ProfileSpec
@@ -24,6 +25,9 @@ _LIKE_A_FILE = re.compile(r"\.?/[^=]*|[^=\s]*\.(?:cfg|conf|json|txt|ya?ml)")
 
 #: Files that hold a line only as the profile of another program.
 _OTHERS = (".json", ".yaml", ".yml")
+
+#: What is read of a file: a byte more than it may have.
+_MOST = bounds.BOOT_LINE + 1
 
 
 class Given(NamedTuple):
@@ -45,7 +49,7 @@ class Source:
     def folder(self, arguments: Sequence[str]) -> Optional[Path]:
         """The folder of several lines that the arguments name; None if they name none."""
         path = Path(arguments[0]) if len(arguments) == 1 and _is_file(arguments[0]) else None
-        alone = path is None or not path.is_dir() or (path / "tuned.conf").is_file()
+        alone = path is None or not path.is_dir() or os.path.lexists(path / "tuned.conf")
         return None if alone else path
 
     def given(self, arguments: Sequence[str]) -> Optional[Given]:
@@ -55,16 +59,15 @@ class Source:
             return None
         text = " ".join(arguments)
         if text == "-":
-            return self._line(_decoded(sys.stdin.buffer) if sys.stdin else "", None)
+            content = sys.stdin.buffer.read(_MOST) if sys.stdin else b""
+            return self._line(content.decode("utf-8", "replace"), None)
         if len(arguments) > 1 or not _is_file(text):
             return Given(the_line(text) if "GRUB_CMDLINE" in text else text)
-        path = Path(text, "tuned.conf") if Path(text).is_dir() else Path(text)
-        with (
-            files.reporting_errors(text, "give a file that can be read"),
-            path.open("rb") as file,
-        ):
-            content = _decoded(file)
-        return self._line(content, path)
+        folder = Path(text) if Path(text).is_dir() else None
+        path = folder / "tuned.conf" if folder else Path(text)
+        with files.reporting_errors(text, "give a file that can be read, or - for standard input"):
+            content = reader.read(path, _MOST, inside=folder, whole=False)
+        return self._line(content.decode("utf-8", "replace"), path)
 
     def _line(self, text: str, path: Optional[Path]) -> Given:
         if len(text) > bounds.BOOT_LINE:
@@ -96,7 +99,3 @@ def _is_file(text: str) -> bool:
         return bool(text) and Path(text).exists() or bool(_LIKE_A_FILE.fullmatch(text))
     except (OSError, ValueError):
         return False
-
-
-def _decoded(file: BinaryIO) -> str:
-    return file.read(bounds.BOOT_LINE + 1).decode("utf-8", "replace")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Optional
 
-from lowlat.base import bounds, files, typed_json
+from lowlat.base import bounds, files, reader, typed_json
 from lowlat.base.errors import Refused
 from lowlat.measure import imported
 from lowlat.measure.tools import files as tool_files
@@ -27,12 +27,13 @@ _ABOVE = 3
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|c)")
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path, *, inside: Optional[Path] = None) -> Run:
     """Read a file of ``lowlat-gen measure``, ``lowlat-measure --json``, or another tool. Raises
-    Refused if it is missing or damaged, or has a form that is not read."""
+    Refused if it is missing or damaged, has a form that is not read, or does not lie ``inside`` the
+    folder that was given."""
     hint = f"give a file of 'lowlat-gen measure', or of {tool_files.READ}"
     with files.reporting_errors(str(path), hint):
-        data = files.read(path, bounds.DOCUMENT)
+        data = reader.read(path, bounds.DOCUMENT, inside=inside)
     try:
         document = typed_json.parse(data)
     except ValueError as error:
@@ -88,18 +89,25 @@ def read_runs(path: Path) -> tuple[Run, ...]:
     if not path.is_dir():
         return (read_run(path),)
     with files.reporting_errors(str(path)):
-        inside = sorted(file for file in path.iterdir() if not file.name.startswith("."))
-    runs = tuple(_once(list(_of_folder(inside))))
+        names = [name for name in reader.names(path) if not name.startswith(".")]
+    runs = tuple(_once(list(_of_folder(path, names))))
     if not runs:
         raise Refused(f"{path}: has no run", hint=f"give a folder of runs, or of {tool_files.READ}")
     return runs
 
 
-def _of_folder(inside: Iterable[Path]) -> Iterator[Run]:
-    for path in inside:
-        if path.is_file():
+def _of_folder(folder: Path, names: Iterable[str]) -> Iterator[Run]:
+    for name in names:
+        if (folder / name).is_file():
             with suppress(Unknown):
-                yield read_run(path)
+                yield read_run(folder / name, inside=folder)
+
+
+def runs_in(folder: Path) -> Iterator[Run]:
+    """The runs in a folder's JSON files; what cannot be read, or is no run, is passed over."""
+    for path in sorted(folder.glob("*.json")):
+        with suppress(Refused):
+            yield read_run(path, inside=folder)
 
 
 def _once(runs: list[Run]) -> Iterator[Run]:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base import bounds, encode, files, resources
+from lowlat.base import bounds, encode, files, reader, resources
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.host.root import Root
@@ -191,15 +191,15 @@ def _users(name: str, root: Root) -> Optional[str]:
 
 
 def _packaged(name: str, root: Optional[Root]) -> str:
-    path = resources.profiles() / name / "lowlat.conf"
-    if not is_name(name) or not path.is_file():
+    text = resources.profile(name) if is_name(name) else None
+    if text is None:
         known = names(root or Root())
         near = [one for one in known if one == f"lowlat-{name}"]
         near += _made_for(name)
         near += difflib.get_close_matches(name[:64], known, n=1, cutoff=0.8)
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
         raise Refused(f"there is no profile '{name[:64]}'", hint=hint)
-    return path.read_text("utf-8")
+    return text
 
 
 def _made_for(work: str) -> Iterator[str]:
@@ -230,6 +230,6 @@ def check(path: str) -> Profile:
     is no profile."""
     file = Path(path).absolute()
     with files.reporting_errors(path, "give a lowlat.conf that can be read"):
-        text = files.read(file, bounds.HOST_VALUE).decode("utf-8", "replace")
+        text = reader.read(file, bounds.HOST_VALUE).decode("utf-8", "replace")
     name = file.parent.name if is_name(file.parent.name) else "mine"
     return _build(name, _parse(name, text), Root(), (name,))

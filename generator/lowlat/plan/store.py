@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 from typing import Any, Callable, Optional, TypeVar
 
-from lowlat.base import bounds, files, trust
+from lowlat.base import bounds, files, reader, trust
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Tunable, ValueFormat
@@ -179,7 +179,7 @@ def _read_named(path: str) -> str:
         raise Refused(f"{path}: No such file or directory", hint=_GIVE)
     trust.check(path)
     try:
-        return files.read(path, _LARGEST).decode("utf-8")
+        return reader.read(path, _LARGEST).decode("utf-8")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not text"
         raise Refused(f"{path}: {why}", hint=_GIVE) from error

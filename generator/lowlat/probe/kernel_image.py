@@ -52,18 +52,13 @@ def images(root: Root, release_of: str) -> Iterator[str]:
 def _of_file(root: Root, path: str) -> str:
     """The release in the image itself."""
     try:
-        fd = root.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (OSError, ValueError):
+        with root.opened(path) as fd:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                return ""
+            start = os.pread(fd, _SETUP, 0)
+            text = _of_x86(start) or _of_arm64(fd, start)
+    except (OSError, ValueError, struct.error):
         return ""
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return ""
-        start = os.pread(fd, _SETUP, 0)
-        text = _of_x86(start) or _of_arm64(fd, start)
-    except (OSError, struct.error):
-        return ""
-    finally:
-        os.close(fd)
     return _checked(text.decode("ascii", "replace"))
 
 

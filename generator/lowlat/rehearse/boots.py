@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Optional
 
 import lowlat
+from lowlat.base import bounds, reader
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.typed_json import write_value
 from lowlat.host.root import Root
@@ -115,7 +116,8 @@ class KernelBoots:
             write_value(share / exchange.TASK, PlanTask(self.options, given))
             vm.run(self._boot(share, "guest_plan", "", 0.0), stop)
         with suppress(OSError):
-            raise Refused((folder / exchange.REFUSED).read_text(errors="replace").strip())
+            told = reader.read(folder / exchange.REFUSED, bounds.HOST_VALUE, follow=False)
+            raise Refused(told.decode("utf-8", "replace").strip())
         try:
             arms.read(folder / exchange.ARMS)
         except (OSError, ValueError, TypeError) as error:

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from lowlat.base import bounds, files, process
+from lowlat.base import bounds, process, reader
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import read_value
 from lowlat.measure.options import MeasureOptions
@@ -67,7 +67,7 @@ def shared(folder: Path, more: tuple[str, ...] = ()) -> Iterator[Path]:
     finally:
         for name in (ARMS, FACTS, VERIFY, MESSAGES, TUNED_LOG, REFUSED, *more):
             with suppress(OSError):
-                data = files.read(share / name, bounds.GUEST_FILE, follow=False)
+                data = reader.read(share / name, bounds.GUEST_FILE, follow=False)
                 (folder / name).write_bytes(data)
         remove(share)
 

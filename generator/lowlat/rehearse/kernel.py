@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
+from lowlat.base import files, reader
 from lowlat.base.errors import Refused
 from lowlat.base.files import user_folder
 
@@ -16,6 +17,9 @@ _FLAVOURS = frozenset(("rt", "cloud", "lowlatency", "realtime", "virtual", "16k"
 
 _RELEASE = re.compile(r"[0-9][A-Za-z0-9.+~_-]{0,120}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+~_-]{0,127}")
+
+#: The part of an image that tells its release.
+_HEAD = 0x10000
 _PREFIX = re.compile(r"(\d+(?:\.\d+)*)(?:-([a-z][a-z0-9]*))?")
 
 
@@ -102,10 +106,8 @@ def _readable(image: Path) -> Path:
 
 
 def _of_file(image: Path) -> BootableKernel:
-    if not image.is_file():
-        raise Refused(f"--kernel {image}: no such file", hint="give a bzImage or a release")
-    with _readable(image).open("rb") as stream:
-        head = stream.read(0x10000)
+    with files.reporting_errors(f"--kernel {image}", "give a bzImage or a release"):
+        head = reader.read(image, _HEAD, whole=False)
     if b"\n" in head and b"\0" not in head:
         why = f"--kernel {image}: text, no kernel image"
         raise Refused(why, hint="give a bzImage or a release")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Optional
 
 from lowlat import __version__
-from lowlat.base import files, process, trust
+from lowlat.base import bounds, files, process, reader, trust
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.typed_json import read_value, write_value
 from lowlat.measure.child import find_harness
@@ -127,7 +127,7 @@ def made_with(machine: Machine, kernels: Iterable[BootableKernel]) -> dict[str, 
 
 def _digest(path: Path) -> str:
     with files.reporting_errors(str(path)):
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(reader.read(path, bounds.IMAGE)).hexdigest()
 
 
 def _package(name: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Optional
 
 import lowlat
-from lowlat.base import bounds, files, process, resources
+from lowlat.base import bounds, process, reader, resources
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.measure.child import find_harness
 from lowlat.model.run import GUEST
@@ -145,7 +145,7 @@ def run(boot: GuestBoot, stop: threading.Event) -> None:
 def _what_happened(boot: GuestBoot, status: Optional[int]) -> LowlatError:
     which = f"the boot of {boot.kernel.release}"
     where = f"the console's text is in {boot.log}"
-    for text in process.text(files.read(boot.log, bounds.GUEST_LOG)).splitlines():
+    for text in process.text(reader.read(boot.log, bounds.GUEST_LOG)).splitlines():
         if "Kernel panic" in text:
             panic = text[text.index("Kernel panic") :].strip()
             return LowlatError(f"{which} panicked: {panic}", hint=where)

@@ -10,7 +10,7 @@ from itertools import starmap
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base import bounds, files
+from lowlat.base import bounds, reader
 from lowlat.base.errors import Refused
 from lowlat.boot import entry_line
 from lowlat.measure.run_file import campaign_file, read_campaign, read_run
@@ -93,8 +93,8 @@ def _left_out(campaign: Campaign, runs: Sequence[Run]) -> Iterator[Run]:
     for folder in sorted({path.parent for path in given}):
         for path in sorted(set(folder.glob("*.json")) - given):
             with suppress(Refused, OSError):
-                if mark in files.read(path, bounds.DOCUMENT):
-                    yield read_run(path)
+                if mark in reader.read(path, bounds.DOCUMENT, inside=folder):
+                    yield read_run(path, inside=folder)
 
 
 def departures(campaign: Campaign, arms: Sequence[Arm], left: Sequence[Run]) -> Iterator[str]:

@@ -3,14 +3,12 @@
 
 import math
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from statistics import stdev
 from typing import Optional
 
-from lowlat.base.errors import Refused
 from lowlat.host.root import Root
-from lowlat.measure.run_file import read_run
+from lowlat.measure.run_file import runs_in
 from lowlat.model import cmdline
 from lowlat.model.run import Run
 from lowlat.probe import host_name
@@ -101,18 +99,12 @@ def _claim(pairs: int, until_clear: bool) -> Iterator[str]:
 def _stock_boots(root: Root, state: LoopState) -> list[Run]:
     """The runs of this host's stock boots under this kernel that measured the CPUs."""
     found = []
-    for path in sorted(Path(root.host(RUNS)).glob("*.json")):
-        with suppress(Refused):
-            run = read_run(path)
-            ours = run.host.name == host_name(root) and run.kernel == state.kernel
-            stock = cmdline.marker(run.cmdline) is None and run.complete and run.valid
-            if (
-                ours
-                and stock
-                and run.policy == state.policies[0]
-                and state.measured <= run.measured
-            ):
-                found.append(run)
+    for run in runs_in(Path(root.host(RUNS))):
+        ours = run.host.name == host_name(root) and run.kernel == state.kernel
+        stock = cmdline.marker(run.cmdline) is None and run.complete and run.valid
+        measured = run.policy == state.policies[0] and state.measured <= run.measured
+        if ours and stock and measured:
+            found.append(run)
     return found
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base import bounds, files, typed_json
+from lowlat.base import bounds, files, reader, typed_json
 from lowlat.base.arguments import flag, option, positional
 from lowlat.base.errors import Refused
 from lowlat.host.archive import Recorder, dump, open_root
@@ -100,7 +100,7 @@ def _campaigns(documents: Mapping[Path, Mapping[str, object]]) -> set[Path]:
 
 def _document(path: Path) -> Mapping[str, object]:
     with files.reporting_errors(str(path), _OURS):
-        data = files.read(path, bounds.DOCUMENT)
+        data = reader.read(path, bounds.DOCUMENT)
     try:
         document = typed_json.parse(data)
     except ValueError as error:

@@ -10,8 +10,10 @@ from glob import glob
 from pathlib import Path
 from typing import Callable, Optional
 
+from lowlat.base import reader
 from lowlat.base.arguments import flag, option, positional
 from lowlat.base.errors import Refused, Unmet
+from lowlat.base.files import reporting_errors
 from lowlat.base.terminal import bold, columns, cut, filled, section
 from lowlat.fleet import node_names
 from lowlat.fleet.classes import RUN_TIME, MachineClass, classes
@@ -128,10 +130,14 @@ def _plan(args: FleetArguments) -> int:
     return 1 if bad else 0
 
 
-def _captures(given: Sequence[str]) -> tuple[list[str], list[str]]:
+#: A captured machine's path, and the folder that was given if it lies in one.
+_Capture = tuple[str, Optional[Path]]
+
+
+def _captures(given: Sequence[str]) -> tuple[list[_Capture], list[str]]:
     """Each capture once, in order, and what else lies in the folders. Raises Refused if a pattern
     matches nothing."""
-    by_place: dict[str, str] = {}
+    by_place: dict[str, _Capture] = {}
     others: list[str] = []
     for text in given:
         fitting = [text] if Path(text).exists() else sorted(glob(text))  # noqa: PTH207  # Path.glob takes no absolute pattern
@@ -139,35 +145,36 @@ def _captures(given: Sequence[str]) -> tuple[list[str], list[str]]:
         if not captures:
             raise Refused(f"{text}: no such capture", hint="give folders, archives or patterns")
         for capture in captures:
-            by_place.setdefault(os.path.realpath(capture), str(capture))
+            by_place.setdefault(os.path.realpath(capture[0]), capture)
     return list(by_place.values()), others
 
 
-def _within(path: Path, others: list[str]) -> Iterable[Path]:
+def _within(path: Path, others: list[str]) -> list[_Capture]:
     """The captured machine at a path, or all those in a folder; ``others`` collects the rest."""
     if not path.is_dir() or archive.is_capture(path):
-        return [path]
-    found = sorted(path.iterdir())
-    captures = [each for each in found if _may_be_capture(each)]
+        return [(str(path), None)]
+    with reporting_errors(str(path)):
+        found = [path / name for name in reader.names(path)]
+    captures = [each for each in found if _may_be_capture(each, path)]
     others += (str(each) for each in found if each not in captures)
-    return captures
+    return [(str(each), path) for each in captures]
 
 
-def _may_be_capture(path: Path) -> bool:
+def _may_be_capture(path: Path, folder: Path) -> bool:
     """Whether it is one, or cannot be read: then its plan is refused, with the reason."""
     try:
-        return archive.is_capture(path)
+        return archive.is_capture(path, inside=folder)
     except Refused:
         return True
 
 
 def _planned(
-    captures: Iterable[str], choice: PlanChoice, bad: list[tuple[str, str]]
+    captures: Iterable[_Capture], choice: PlanChoice, bad: list[tuple[str, str]]
 ) -> Iterator[tuple[str, Machine, Plan]]:
     """The machines that can be planned, one at a time; ``bad`` collects the others' errors."""
-    for capture in captures:
+    for capture, folder in captures:
         try:
-            chosen = chosen_plan.make_plan(choice, open_root(capture))
+            chosen = chosen_plan.make_plan(choice, open_root(capture, inside=folder))
             chosen_plan.note(chosen.other and f"{capture}: {chosen.other}")
             yield capture, chosen.machine, chosen.plan
         except Refused as error:

@@ -2,7 +2,6 @@
 """The next boot of a campaign, for ``measure --campaign``."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Optional
@@ -11,7 +10,7 @@ from lowlat.base.errors import Refused
 from lowlat.boot import entry_line
 from lowlat.host.root import BOOT_ID, Root
 from lowlat.measure.options import MeasureOptions
-from lowlat.measure.run_file import read_campaign, read_run
+from lowlat.measure.run_file import read_campaign, runs_in
 from lowlat.model.campaign import Campaign
 from lowlat.model.run import Run
 from lowlat.probe import host_name
@@ -46,12 +45,10 @@ def placed(path: Path, wanted: MeasureOptions, root: Root) -> tuple[MeasureOptio
 
 def _runs(folder: Path, campaign: Campaign, host: str) -> Iterator[Run]:
     """The complete runs of the campaign on this host."""
-    for path in sorted(folder.glob("*.json")):
-        with suppress(Refused):
-            run = read_run(path)
-            ours = run.campaign and run.campaign.digest == campaign.digest
-            if ours and run.host.name == host and run.complete:
-                yield run
+    for run in runs_in(folder):
+        ours = run.campaign and run.campaign.digest == campaign.digest
+        if ours and run.host.name == host and run.complete:
+            yield run
 
 
 def _check_boot(

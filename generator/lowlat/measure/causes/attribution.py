@@ -9,6 +9,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Optional
 
+from lowlat.base import reader
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import encode, encode_fields
 from lowlat.catalogue import remedy
@@ -259,7 +260,6 @@ def _ticks_per_s(document: Document) -> Optional[int]:
 
 def _lines(path: Path) -> Iterator[str]:
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            yield from file
+        yield from reader.lines(path)
     except OSError as error:
         raise LowlatError(f"{path}: {error.strerror}") from error

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Optional
 
+from lowlat.base import reader
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import decode_fields, read_document
 
@@ -125,11 +126,10 @@ def read_switches(capture: Capture) -> defaultdict[int, list[int]]:
 
 def _rows(path: Path) -> Iterator[tuple[int, int, int]]:
     try:
-        with path.open(newline="") as file:
-            reader = csv.reader(file)
-            next(reader, None)
-            for first, second, third in reader:
-                yield int(first), int(second), int(third)
+        rows = csv.reader(reader.lines(path))
+        next(rows, None)
+        for first, second, third in rows:
+            yield int(first), int(second), int(third)
     except OSError as error:
         raise LowlatError(f"{path}: {error.strerror}") from error
     except ValueError as error:
