@@ -10,6 +10,7 @@ import os
 import stat
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Callable
@@ -208,6 +209,101 @@ def test_a_profile_that_is_none_costs_little(text: str, tmp_path: Path) -> None:
     status, said, seconds, kib = _cost("lint", "--root", str(tree), str(tree / "profile"))
     assert (status, said.count("\n")) in ((2, 1), (1, 0)) and "Traceback" not in said, said
     assert seconds <= 3 and kib <= 160_000, (seconds, kib)
+
+
+def _linked(target: Callable[[int], str]) -> bytes:
+    """The tar file of a machine with all CPUs that a kernel can have; each one's folder is a
+    link."""
+    packed, cpu = io.BytesIO(), "sys/devices/system/cpu"
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, text in {f"{cpu}/online": f"0-{MAX_CPU}", "proc/cmdline": "quiet"}.items():
+            file = tarfile.TarInfo(name)
+            file.size = len(text)
+            archive.addfile(file, io.BytesIO(text.encode()))
+        for number in range(MAX_CPU + 1):
+            link = tarfile.TarInfo(f"{cpu}/cpu{number}")
+            link.type, link.linkname = tarfile.SYMTYPE, target(number)
+            archive.addfile(link)
+    return packed.getvalue()
+
+
+#: Where the link of a CPU's folder leads.
+LINKS: dict[str, Callable[[int], str]] = {
+    "long": lambda number: "a/" * (20_000 if number == 1 else 1),
+    "deep": lambda number: "a/../" * (100 if number == 1 else 1),
+    "rings": lambda number: f"cpu{(number + 1) % MAX_CPU}",
+    "folders in folders": lambda number: f"../cpu/cpu{number + 1}/" + "a/" * 29,
+    "absolute": lambda number: f"/sys/devices/system/cpu/cpu{number // 2}",
+}
+
+
+@pytest.mark.parametrize("kind", LINKS)
+def test_links_of_a_tar_file_cost_little(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "a.tar").write_bytes(_linked(LINKS[kind]))
+    status, said, seconds, kib = _cost("plan", "--root", str(tmp_path / "a.tar"))
+    assert status in (0, 2) and said.count("\n") == (status == 2), said
+    assert seconds <= 5 and kib <= 300_000, (seconds, kib)
+
+
+_CALLS = "${f:cpulist_pack:${f:cpulist_unpack:" * 15 + f"0-{MAX_CPU}" + "}}" * 15
+_ENDLESS = "${f:regex_search_ternary:" + "a" * 54 + ":%s:1:2}"
+
+#: What a TuneD profile says of v, which its boot line has; and what lint says of it.
+TUNED = {
+    "a repeated group": (_ENDLESS % "(a|a)*c", "only TuneD knows"),
+    "groups in a row": (_ENDLESS % ("(a|a)" * 54 + "c"), "only TuneD knows"),
+    "repetitions": (_ENDLESS % ("a*" * 27 + "c"), "only TuneD knows"),
+    "calls in calls": ("1\n" + "".join(f"w{n}={_CALLS}\n" for n in range(20)), "200 functions"),
+    "long": ("${f:cpulist_unpack:0-8191}" * 90, "more than any boot line"),
+    "doubled": (f"1\nw={'x' * 4000}\nu=${{w}}${{w}}", "longer than any boot line"),
+    "blanks": ("1\n[main]\ninclude=a" + " " * 60_000 + "b", "which is not here"),
+}
+
+
+@pytest.mark.parametrize("kind", TUNED)
+def test_what_only_tuned_can_evaluate_costs_little(kind: str, tmp_path: Path) -> None:
+    value, why = TUNED[kind]
+    text = f"[variables]\nv={value}\n[bootloader]\ncmdline=isolcpus=${{v}}\n"
+    tree = write_tree(tmp_path, {**machine(4), "tuned.conf": text})
+    status, said, seconds, kib = _cost("lint", "--root", str(tree), str(tree / "tuned.conf"))
+    assert (status, said.count("\n")) == (2, 1) and why in said, said
+    assert seconds <= 3 and kib <= 160_000, (seconds, kib)
+
+
+_NODE = "kind: Node\nmetadata: {name: w1}\n"
+
+#: A node's file in a must-gather, as large as it may be; and what lint says of it.
+NODES = {
+    "images": (
+        f"{_NODE}status:\n  images:\n"
+        + "".join(
+            f"  - {{names: [quay.io/o@sha256:{n:064x}], sizeBytes: {n}}}\n" for n in range(27_000)
+        ),
+        "",
+    ),
+    "a number to the base 60": (f"{_NODE}x: 1" + ":59" * 900_000 + "\n", ""),
+    "a tag": (f"{_NODE}x: !!int 1" + ":59" * 900_000 + "\n", "or has aliases or tags"),
+    "anchors": (_NODE + "".join(f"x{n}: &a{n} 1\n" for n in range(50_000)), ""),
+    "an alias": (f"{_NODE}x: &a [1]\ny: *a\n", "or has aliases or tags"),
+    "a merge key": (f"{_NODE}x: {{<<: {{a: 1}}}}\n", "or has aliases or tags"),
+    "lists in lists": (f"{_NODE}x: " + "[" * 1_000_000, "is not YAML"),
+    "lists in rows": (f"{_NODE}x:\n  " + "- " * 1_000_000, "is not YAML"),
+    "larger": (f"{_NODE}x: |\n" + "  a\n" * 900_000, "larger than 3 MiB"),
+}
+
+
+@pytest.mark.parametrize("kind", NODES)
+def test_a_file_of_a_must_gather_costs_little(kind: str, tmp_path: Path) -> None:
+    needs.module("yaml", "PyYAML is not installed")
+    text, why = NODES[kind]
+    folder = write_tree(
+        tmp_path / "mg",
+        {"cluster-scoped-resources/core/nodes/w1.yaml": text, "nodes/w1/proc_cmdline": "quiet\n"},
+    )
+    tree = str(write_tree(tmp_path / "tree", machine(4)))
+    status, said, seconds, kib = _cost("lint", "--root", tree, str(folder))
+    assert (status, said.count("\n")) == ((2, 1) if why else (0, 0)) and why in said, said
+    assert seconds <= 5 and kib <= 500_000, (seconds, kib)
 
 
 @pytest.mark.root

@@ -98,11 +98,17 @@ def _load(root: Root, name: str, seen: set[str]) -> Iterator[TunedProfile]:
     if path is None or sections is None:
         raise LookupError(name)
     seen.add(path)
-    for included in re.split(r"\s*[,;]\s*", sections.get("main", {}).get("include", "")):
+    for other in included_names(sections):
         # A name that TuneD would first have to compute cannot be resolved here.
-        if included and "$" not in included:
-            yield from _load(root, included, seen)
+        if "$" not in other:
+            yield from _load(root, other, seen)
     yield TunedProfile(plain, path, sections)
+
+
+def included_names(sections: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """The names of the profiles that a profile includes, in their order."""
+    names = re.split("[,;]", sections.get("main", {}).get("include", ""))
+    return filter(None, map(str.strip, names))
 
 
 def parse(text: Optional[str]) -> Optional[Mapping[str, Mapping[str, str]]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable, Optional
 
-from lowlat.base import bounds, files
+from lowlat.base import bounds, files, reader
 from lowlat.base.errors import Refused
 from lowlat.host import tuned
 from lowlat.host.root import Root
@@ -25,8 +25,11 @@ _VARIABLE = re.compile(r"(?<!\\)\$\{(\w+)\}")
 #: More profiles include each other in no profile that somebody uses.
 _MOST = 50
 
-#: The longest value of a variable.
-_LONGEST = 4096
+#: The longest value of a variable, and the most functions that a profile calls.
+_LONGEST, _CALLS = 4096, 200
+
+#: Where the variables of profiles lie.
+_ADMINISTRATORS = "/etc/tuned/"
 
 
 def is_tuned_profile(text: str) -> bool:
@@ -44,8 +47,8 @@ def tuned_line(text: str, path: Optional[Path], root: Root, machine: Machine) ->
     values = _Variables(machine)
     for name, value in merged.get("variables", {}).items():
         if name == "include":
-            included = tuned.parse(f"[x]\n{root.read(value.strip()) or ''}") or {}
-            values.known.update({k: values.filled(v) for k, v in included.get("x", {}).items()})
+            for known, text in _more_variables(value.strip(), root).items():
+                values.known[known] = values.filled(text)
         else:
             values.known[name] = values.filled(value)
     words: list[str] = []
@@ -56,6 +59,16 @@ def tuned_line(text: str, path: Optional[Path], root: Root, machine: Machine) ->
     if not words:
         raise Refused("the TuneD profile adds no word to the boot line", hint="give a boot line")
     return " ".join(words)
+
+
+def _more_variables(path: str, root: Root) -> Mapping[str, str]:
+    """The variables in a file of the host that a profile names. A profile of others must not show
+    what only root may read."""
+    if not path.startswith(_ADMINISTRATORS) or ".." in path.split("/"):
+        why = f"the TuneD profile includes variables of {path[:60]}"
+        raise Refused(why, hint=f"lint reads those below {_ADMINISTRATORS} alone")
+    included = tuned.parse(f"[x]\n{root.read(path) or ''}") or {}
+    return included.get("x", {})
 
 
 def _merge(before: dict[str, str], options: Mapping[str, str]) -> None:
@@ -72,7 +85,7 @@ def _chain(text: str, path: Optional[Path], root: Root, seen: list[str]) -> Iter
     sections = tuned.parse(text)
     if sections is None:
         raise Refused("the TuneD profile cannot be parsed", hint="'tuned-adm profile' tells more")
-    for name in re.split(r"\s*[,;]\s*", sections.get("main", {}).get("include", "")):
+    for name in tuned.included_names(sections):
         plain = name.removeprefix("-")
         if plain and plain not in seen and len(seen) < _MOST:
             seen.append(plain)
@@ -82,13 +95,14 @@ def _chain(text: str, path: Optional[Path], root: Root, seen: list[str]) -> Iter
 
 def _included(name: str, path: Optional[Path], root: Root, seen: list[str]) -> Iterator[_Sections]:
     plain = name.removeprefix("-")
-    beside = path.absolute().parent.parent / plain / "tuned.conf" if path else None
+    folder = path.absolute().parent.parent if path else None
+    beside = folder / plain / "tuned.conf" if folder else None
     if "$" in name:
         why = f"only TuneD knows what the profile includes: {name[:60]}"
         raise Refused(why, hint="activate the profile and lint the running line")
     if beside and re.fullmatch(r"[\w.-]+", plain) and beside.is_file():
         with files.reporting_errors(str(beside)):
-            text = files.read(beside, bounds.BOOT_LINE).decode("utf-8", "replace")
+            text = reader.read(beside, bounds.BOOT_LINE, inside=folder).decode("utf-8", "replace")
         yield from _chain(text, beside, root, seen)
         return
     chain = tuned.chain(root, plain)
@@ -104,6 +118,7 @@ class _Variables:
 
     machine: Machine
     known: dict[str, str] = field(default_factory=dict)
+    calls: int = 0
 
     def filled(self, text: str) -> str:
         """The text with all values that are known. A variable without one is text to TuneD: it
@@ -111,11 +126,11 @@ class _Variables:
         text = _VARIABLE.sub(lambda match: self.known.get(match[1], f"\0{match[1]}\1"), text)
         if len(text) > _LONGEST:
             raise Refused("a variable of the TuneD profile is longer than any boot line")
-        while True:
-            new = _FUNCTION.sub(self._called, text)
-            if new == text:
-                return re.sub(r"\\(\$\{\w+\})", r"\1", text)
+        while (new := _FUNCTION.sub(self._called, text)) != text:
+            if len(new) > bounds.BOOT_LINE:
+                raise Refused("a function of the TuneD profile gives more than any boot line")
             text = new
+        return re.sub(r"\\(\$\{\w+\})", r"\1", text)
 
     def known_words(self, name: str, text: str) -> list[str]:
         """Raises Refused if a value is not known."""
@@ -131,6 +146,9 @@ class _Variables:
         return filled.split()
 
     def _called(self, match: re.Match[str]) -> str:
+        self.calls += 1
+        if self.calls > _CALLS:
+            raise Refused(f"the TuneD profile calls more than {_CALLS} functions")
         args = re.split(r"(?<!\\):", match[2])[1:]
         given = [_literal(arg.replace("\\:", ":")) for arg in args]
         function = _FUNCTIONS.get(match[1])
@@ -163,7 +181,8 @@ def _most(given: list[str], machine: Machine) -> str:
 
 
 def _searched(text: str, pattern: str, found: str, other: str) -> str:
-    if len(re.findall(r"[*+?{]", pattern)) > 1:
+    # A group can be repeated, and so can its ways to match; two repetitions try each other's.
+    if "(" in pattern or len(re.findall(r"[*+?{]", pattern)) > 1:
         raise ValueError("a pattern that may take long")
     return found if re.search(pattern, text) else other
 
