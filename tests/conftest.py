@@ -7,6 +7,7 @@ property tests use the same 25 examples every time.
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from typing import Callable
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import synthetic
+from support import synthetic, work
 
 pytest_plugins = ["support.gate"]
 
@@ -57,6 +58,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for name in _MARKED.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(_MARKED[name])
+    bound = {item.obj for item in items if getattr(item.obj, "is_hypothesis_test", False)}
+    for test in {getattr(each, "__func__", each) for each in bound}:
+        test.hypothesis.inner_test = _bounded(test.hypothesis.inner_test)
+
+
+def _bounded(inner: Callable[..., None]) -> Callable[..., None]:
+    """A property whose work on each input is bounded, so that none is of endless cost."""
+
+    @functools.wraps(inner)
+    def test(*args: object, **given: object) -> None:
+        with work.bounded(inner.__qualname__):
+            inner(*args, **given)
+
+    return test
 
 
 @pytest.fixture

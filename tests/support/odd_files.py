@@ -11,6 +11,11 @@ from pathlib import Path
 _HUGE = 1 << 34
 
 
+def _linked(path: Path) -> None:
+    os.mkfifo(f"{path}~")
+    path.symlink_to(f"{path}~")
+
+
 def _huge(path: Path) -> None:
     path.touch()
     os.truncate(path, _HUGE)
@@ -19,7 +24,7 @@ def _huge(path: Path) -> None:
 #: By name: makes it at a path. Each is refused wherever a file is named.
 ODD: Mapping[str, Callable[[Path], None]] = {
     "a FIFO": os.mkfifo,
-    "a link to a FIFO": lambda path: (os.mkfifo(f"{path}~"), path.symlink_to(f"{path}~"))[1],
+    "a link to a FIFO": _linked,
     "a device": lambda path: path.symlink_to("/dev/zero"),
     "a folder": Path.mkdir,
     "a link to itself": lambda path: path.symlink_to(path),

@@ -29,9 +29,12 @@ def bounded(what: object) -> Iterator[None]:
         (signal.ITIMER_PROF, signal.SIGPROF, WORK_S),
         (signal.ITIMER_REAL, signal.SIGALRM, GUARD_S),
     )
-    before = [signal.signal(number, end) for _, number, _ in limits]
+    # One that a verb left blocked and pending is dropped.
+    before = [signal.signal(number, signal.SIG_IGN) for _, number, _ in limits]
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number for _, number, _ in limits})
     try:
-        for timer, _, limit in limits:
+        for timer, number, limit in limits:
+            signal.signal(number, end)
             signal.setitimer(timer, limit)
         yield
     finally:
