@@ -170,6 +170,23 @@ def test_a_link_to_itself_ends_nothing(racks: Path) -> None:
     assert fleet(racks).status == 0
 
 
+@pytest.mark.security
+def test_no_link_leads_out_of_the_folder_of_captures(racks: Path, tmp_path: Path) -> None:
+    capture = tmp_path / "c.txt"
+    assert lowlat("capture", capture, "--root", racks / "c").status == 0
+    given = folders(tmp_path / "in", ("a1", machine(cpus=4)))
+    (given / "folder").symlink_to(racks / "b1")
+    (given / "archive").symlink_to(capture)
+    (given / "same").symlink_to("a1")
+    answer = fleet(given, "--json")
+    assert answer.status == 1 and members(answer.json()) == [["a1"]]
+    refused = {Path(row["capture"]).name: row["why"] for row in answer.json()["refused"]}
+    assert set(refused) == {"archive", "folder"}
+    assert all("leads out of" in why for why in refused.values()), refused
+    # A capture that is named may be a link.
+    assert fleet(given / "archive", given / "folder").status == 0
+
+
 def test_what_is_no_capture_is_counted_in_a_line_and_fails_nothing(racks: Path) -> None:
     for name in ("a1.plan.json", "README"):
         (racks / name).write_text("{}\n")

@@ -84,3 +84,26 @@ def test_what_cannot_be_known_is_one_clear_line(host: Path, tmp_path: Path) -> N
         "[variables]\na=" + "x" * 4000 + "\nb=${a}${a}\n[bootloader]\ncmdline=${b}": "longer than",
     }.items():
         assert why in refused(host, tmp_path, text), text
+
+
+@pytest.mark.security
+def test_no_profile_of_others_shows_a_file_of_the_host(host: Path, tmp_path: Path) -> None:
+    """Neither as a file of variables, nor through a link in the place of a profile."""
+    root = reference.bare_metal(tmp_path / "host", cpus=2)
+    write_tree(root, {"root/my.cnf": "password = words_of_roots_file\n"})
+    for more in ("/root/my.cnf", "/etc/tuned/../../root/my.cnf"):
+        text = f"[variables]\ninclude={more}\n[bootloader]\ncmdline=x=${{password}}\n"
+        folder = write_tree(tmp_path / "child", {"tuned.conf": text})
+        for tree in (host, root):
+            said = lowlat("lint", "--root", tree, folder).refused()
+            assert "includes variables of" in said and "words_of" not in said
+    out = write_tree(
+        tmp_path / "out", {"tuned.conf": "[bootloader]\ncmdline=words_of_roots_file\n"}
+    )
+    (tmp_path / "in/child").mkdir(parents=True)
+    (tmp_path / "in/child/tuned.conf").write_text("[main]\ninclude=parent\n[bootloader]\n")
+    (tmp_path / "in/parent").symlink_to(out)
+    assert "leads out of" in lowlat("lint", "--root", host, tmp_path / "in/child").refused()
+    (tmp_path / "in/child/tuned.conf").unlink()
+    (tmp_path / "in/child/tuned.conf").symlink_to(out / "tuned.conf")
+    assert "leads out of" in lowlat("lint", "--root", host, tmp_path / "in/child").refused()

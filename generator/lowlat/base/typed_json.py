@@ -245,16 +245,23 @@ def encode_fields(value: Any) -> dict[str, object]:
 
 
 def read_document(
-    path: Path, build: Callable[[dict[str, Any]], _T], schema: str, writer: str, redo: str
+    path: Path,
+    build: Callable[[dict[str, Any]], _T],
+    schema: str,
+    writer: str,
+    redo: str,
+    *,
+    inside: Optional[Path] = None,
 ) -> _T:
     """What ``build`` makes of the object in a file with this ``schema``; the hints name its
     ``writer`` and how to ``redo`` it if it is damaged.
 
-    Raises Refused if the file cannot be read, is not JSON, has another schema or is damaged.
+    Raises Refused if the file cannot be read, does not lie ``inside`` the folder that was given, is
+    not JSON, has another schema or is damaged.
     """
     hint = f"give a file of {writer}"
     with files.reporting_errors(str(path), hint):
-        text = reader.read(path, bounds.DOCUMENT)
+        text = reader.read(path, bounds.DOCUMENT, inside=inside)
     try:
         data = parse(text)
     except ValueError as error:

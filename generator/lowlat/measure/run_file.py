@@ -49,10 +49,11 @@ def read_run(path: Path, *, inside: Optional[Path] = None) -> Run:
     return replace(run, path=path)
 
 
-def read_campaign(path: Path) -> Campaign:
-    """Raises Refused if the file cannot be read or is no campaign."""
+def read_campaign(path: Path, *, inside: Optional[Path] = None) -> Campaign:
+    """Raises Refused if the file cannot be read, lies elsewhere, or is no campaign."""
     writer, redo = "'lowlat-gen tune' or 'lowlat-gen rehearse'", "have it written anew"
-    return typed_json.read_document(path, Campaign.from_json, campaign.SCHEMA, writer, redo)
+    build, schema = Campaign.from_json, campaign.SCHEMA
+    return typed_json.read_document(path, build, schema, writer, redo, inside=inside)
 
 
 def campaign_file(run: Path, digest: str) -> Optional[Path]:
@@ -60,7 +61,7 @@ def campaign_file(run: Path, digest: str) -> Optional[Path]:
     for folder in [*run.absolute().parents][:_ABOVE]:
         for path in sorted(folder.glob("*campaign.json")):
             with suppress(Refused):
-                if read_campaign(path).digest == digest:
+                if read_campaign(path, inside=folder).digest == digest:
                     return path
     return None
 
