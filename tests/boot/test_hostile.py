@@ -269,7 +269,8 @@ def test_a_read_only_boot(host: Host) -> None:
 def test_a_read_only_state_folder(host: Host) -> None:
     host.mount("--bind", host.path / "var", host.path / "var")
     host.mount("-o", "remount,ro,bind", host.path / "var")
-    assert "Read-only" in refusal(host, "apply")
+    line = refusal(host, "apply")
+    assert "is mounted read-only" in line and refusal(host, "apply", "--dry-run") == line
 
 
 @pytest.mark.parametrize("place", ["boot", "boot/efi"])

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, foreign, hooks, programs, promote, trials, tuned_profile
+from lowlat.boot import (
+    entry_line,
+    foreign,
+    hooks,
+    places,
+    programs,
+    promote,
+    trials,
+    tuned_profile,
+)
 from lowlat.boot import journal as journals
 from lowlat.boot.decision import Decision, Planner
 from lowlat.boot.disk import Disk
@@ -81,6 +90,7 @@ def prepare(
     """The effect of the decision, and the boot loader for it: where its entries cannot be written,
     its line is left to the person. Raises Refused if this host is not ready, or the loader does not
     boot the requested kernel."""
+    places.check(root)
     loader = detect.writer(root)
     try:
         return _prepared(loader, root, machine, plan, decision), loader

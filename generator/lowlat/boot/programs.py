@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Optional
 
-from lowlat.base import bounds, encode, files, process, trust
+from lowlat.base import bounds, encode, process, trust
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.process import Finished
 from lowlat.boot import confinement
@@ -116,28 +116,3 @@ def _language(root: Root) -> dict[str, str]:
         for name, _, value in pairs
         if name.strip() in ("LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES")
     }
-
-
-_BOOT = ("/boot", "/boot/efi", "/boot/firmware", "/efi")
-
-
-def check_mounted(root: Root) -> None:
-    """Raises Refused if a file system of the boot is listed in /etc/fstab but not mounted: files in
-    its empty folder would never be read."""
-    for row in (root.read("/etc/fstab") or "").splitlines():
-        words = row.split()
-        if len(words) < 2 or words[0].startswith("#") or words[1].rstrip("/") not in _BOOT:
-            continue
-        path = words[1].rstrip("/")
-        if not os.path.ismount(root.host(path)) and not root.names(path):
-            raise Refused(f"{path} is listed in /etc/fstab but not mounted", hint=f"mount {path}")
-
-
-def check_writable(root: Root, folder: str) -> None:
-    """Raises Refused if the folder cannot be written."""
-    with files.reporting_errors(folder):
-        read_only = os.statvfs(root.host(folder)).f_flag & os.ST_RDONLY
-    if read_only:
-        raise Refused(f"{folder} is mounted read-only", hint="mount it writable first")
-    if not os.access(root.host(folder), os.W_OK | os.X_OK):
-        raise Refused(f"{folder} cannot be written", hint="run as root")

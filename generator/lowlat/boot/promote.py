@@ -7,7 +7,7 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, hooks, kexec, trials, way_to_try
+from lowlat.boot import entry_line, hooks, kexec, places, trials, way_to_try
 from lowlat.boot.disk import Disk
 from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders.detect import detect
@@ -33,6 +33,7 @@ def check_applied(root: Root) -> None:
 def applied_entry(root: Root, release: Optional[str]) -> tuple[Loader, BootMenu, BootEntry]:
     """The boot loader, its menu, and the tuned entry of the kernel as pick() chooses it. Raises
     Refused if nothing is applied, or the loader or its entries are not ready or were edited."""
+    places.check(root)
     check_applied(root)
     loader = detect(root)
     loader.check()

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.base.errors import LowlatError
+from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.typed_json import encode
 from lowlat.boot import decision as decisions
 from lowlat.boot import (
     entry_line,
+    places,
     promote,
     rollback,
     transaction,
@@ -147,6 +148,7 @@ def read(root: Root) -> Status:
     plans = {str(plan.kernel): plan.id for plan in stored}
     running = read_boot(root, set(plans.values()))
     loader, boot, notes = _loader(root)
+    notes += _unkept(root)
     edited = tuple(transaction.edited(disk, journal))
     inside = read_container(root)
     if inside:
@@ -234,6 +236,14 @@ def _loader(root: Root) -> tuple[Optional[Loader], BootMenu, list[str]]:
         return loader, loader.describe(), []
     except LowlatError as error:
         return None, BootMenu(()), [str(error)]
+
+
+def _unkept(root: Root) -> Iterator[str]:
+    """A message if what apply would write is gone with this boot."""
+    try:
+        places.check_state(root)
+    except Refused as error:
+        yield str(error)
 
 
 def _missing(root: Root, running: Running, decision: Optional[Decision]) -> list[str]:

@@ -9,7 +9,17 @@ from typing import Callable, Optional
 from lowlat.base.arguments import option, positional
 from lowlat.base.errors import LowlatError
 from lowlat.base.terminal import Encoded
-from lowlat.boot import at_boot, decision, entry_line, foreign, hooks, journal, promote, trials
+from lowlat.boot import (
+    at_boot,
+    decision,
+    entry_line,
+    foreign,
+    hooks,
+    journal,
+    places,
+    promote,
+    trials,
+)
 from lowlat.boot.decision import Planner
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders import grub_entries
@@ -70,6 +80,7 @@ def _grub(root: Root, default: str) -> None:
 def _kernel(root: Root) -> None:
     if root.absent(store.DECISION):
         return
+    places.check(root)
     with lock(Disk(root), PATIENT_S):
         if not root.absent(store.DECISION):  # no rollback came first
             _tell(detect(root).refresh(_plans(root), _follow(root)))

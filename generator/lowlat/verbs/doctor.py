@@ -14,7 +14,7 @@ from lowlat.base import process
 from lowlat.base.arguments import flag, positional
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import bold, filled, item, section
-from lowlat.boot import apply, decision, entry_line, kexec, trials
+from lowlat.boot import apply, decision, entry_line, kexec, places, trials
 from lowlat.boot.loaders import detect
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.interface import Unwritable
@@ -170,6 +170,8 @@ def _boot(root: Root) -> Iterator[Lack]:
     if advice and not lacking:
         yield Lack(("apply", "tune"), "TuneD", "run-time settings", advice)
     yield from _loader(root)
+    changing = ("apply", "trial", "promote", "tune")
+    yield from _refused(partial(places.check_state, root), changing, "a disk for what is written")
     for read in (decision.read, trials.read):
         verbs = ("apply", "trial", "promote", "status", "tune")
         yield from _refused(partial(read, root), verbs, "a record of what was applied")

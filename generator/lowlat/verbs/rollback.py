@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Optional
 
 from lowlat.base.errors import LowlatError, Unmet
-from lowlat.boot import decision, foreign, programs, rollback, status
+from lowlat.boot import decision, foreign, places, rollback, status
 from lowlat.boot import journal as journals
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders import by_hand
@@ -71,8 +71,9 @@ def _narrow(cpus: CpuSet, root: Root) -> Iterator[str]:
 
 
 def _boot(args: RollbackArguments, root: Root, said: list[str], loader: Optional[Loader]) -> None:
-    # Refuse damaged state before any lock is taken.
+    # Refuse damaged state, and places that do not count, before any lock is taken.
     journals.read(Disk(root))
+    places.check(root)
     lost = [f"note: {one}" for one in rollback.lost(root, loader)]
     outlasting = _outlasting(loader)
     if args.dry_run:
@@ -84,7 +85,6 @@ def _boot(args: RollbackArguments, root: Root, said: list[str], loader: Optional
         if outlasting:
             raise Unmet("; ".join(outlasting))
         return
-    programs.check_mounted(root)
     if loader is not None:
         loader.check()
     by_tuned = _by_tuned(root)

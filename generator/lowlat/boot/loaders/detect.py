@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Optional
 
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.boot import foreign, hooks, programs
+from lowlat.boot import foreign, hooks, places
 from lowlat.boot.loaders import by_hand, grub, grub_bls, raspberry_pi, systemd_boot
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.interface import Loader
@@ -32,7 +32,7 @@ def detect(root: Root) -> Loader:
 def writer(root: Root) -> Loader:
     """The boot loader of this tree; ByHand if lowlat does not write it. Raises Refused if a file
     system of the boot is not mounted, or if several loaders may boot this tree."""
-    programs.check_mounted(root)
+    places.check_mounted(root)
     there = boot_loader.candidates(root)
     if len(there) > 1:
         files = " and ".join(each.source for each in there)

@@ -14,7 +14,7 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, grub_line, hooks, programs
+from lowlat.boot import entry_line, grub_line, hooks, places, programs
 from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders import (
     grub_cfg,
@@ -63,7 +63,7 @@ class Grub(Loader):
         if os.geteuid() != 0:
             raise Refused("grub-mkconfig runs for root only", hint="run as root")
         self._config.check_script(grub_default.LINUX)
-        programs.check_writable(self._root, self._config.folder)
+        places.check_writable(self._root, self._config.folder)
 
     def check_new(self) -> None:
         check_unsigned(self._root, self._config.folder)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Optional
 
 from lowlat.base.errors import Refused
-from lowlat.boot import entry_line, programs
+from lowlat.boot import entry_line, places
 from lowlat.boot.loaders import bls_entries, bls_menu, grub_cfg, grub_words
 from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
@@ -52,7 +52,7 @@ class Bls(EntryFiles):
 
     def check(self) -> None:
         for folder in (ENTRIES, self._folder):
-            programs.check_writable(self._root, folder)
+            places.check_writable(self._root, folder)
         if "saved_entry" not in grub_cfg.parse(self._config()).default:
             hint = f"set GRUB_DEFAULT=saved in /etc/default/grub; grub2-mkconfig -o {self._path}"
             raise Refused(f"{self._path} does not boot the saved entry by default", hint=hint)

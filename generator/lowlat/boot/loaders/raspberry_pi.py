@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Optional
 
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.boot import config_txt, entry_line, hooks, line_files, programs
+from lowlat.boot import config_txt, entry_line, hooks, line_files, places, programs
 from lowlat.boot.disk import FileSnapshot
 from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders import bls_entries, version_order
@@ -65,7 +65,7 @@ class RaspberryPi(EntryFiles):
     unsets_default = True
 
     def check(self) -> None:
-        programs.check_writable(self._root, self.path)
+        places.check_writable(self._root, self.path)
 
     def check_new(self) -> None:
         for key, default in (("cmdline", f"{_STOCK}.txt"), ("os_prefix", "")):

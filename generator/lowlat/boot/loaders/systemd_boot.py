@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Optional
 
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.boot import programs
+from lowlat.boot import places, programs
 from lowlat.boot.loaders import bls_entries, version_order
 from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
@@ -85,7 +85,7 @@ class SystemdBoot(EntryFiles):
         self._others = others
 
     def check(self) -> None:
-        programs.check_writable(self._root, self._place)
+        places.check_writable(self._root, self._place)
         if os.geteuid() != 0:
             raise Refused("bootctl sets what boots for root only", hint="run as root")
 
