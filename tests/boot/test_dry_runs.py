@@ -198,8 +198,9 @@ def test_a_dry_run_gives_scripts_of_others_no_way_to_change_anything(host: Host)
 
 def test_what_a_dry_run_cannot_check_is_named(host: Host) -> None:
     host.go_live()
-    _script(host, "42_broken", "#!/bin/sh\necho it broke >&2\nexit 3\n")
-    assert "not checked: changes by others" in host.done("apply", "--dry-run")
+    _script(host, "42_writes", "#!/bin/sh\nset -e\necho >/boot/seen\nrm /boot/seen\n")
+    said = host.done("apply", "--dry-run", "--accept-pending")
+    assert "not checked: changes by others" in said and "grub-mkconfig fails without rights" in said
     disk = next((host.path / "sys/dev/block").iterdir())
     (disk / "dm").mkdir()
     assert "grub-probe would need rights" in host.done("apply", "--dry-run")
@@ -210,6 +211,50 @@ def test_what_a_dry_run_cannot_check_is_named(host: Host) -> None:
     _script(host, "000_proxmox_boot_header", "#!/bin/sh\nproxmox-boot-tool refresh\n")
     said = host.done("apply", "--dry-run")
     assert "/etc/grub.d/000_proxmox_boot_header calls proxmox-boot-tool" in said
+
+
+#: What the shell makes of these in a file of settings, and in a script of /etc/grub.d.
+_BROKEN = {
+    "a quote that does not end": 'GRUB_CMDLINE_LINUX="quiet\n',
+    "an if that does not end": "if true; then\n",
+    "words behind the quotes": 'GRUB_CMDLINE_LINUX="quiet" memmap=4G\\\\\\$8G no5lvl\n',
+    "a command that is not there": "no-such-command\n",
+    "a command that is not there, in a value": "GRUB_DISTRIBUTOR=`no-such-command`\n",
+    "a command that fails": "set -e\nfalse\n",
+    "an end": "echo it broke >&2\nexit 3\n",
+}
+_OF_SCRIPTS = {
+    "no interpreter": "#!/no/such/program\n",
+    "an interpreter that cannot run": "#!/etc/hostname\n",
+}
+_PLACES = ["etc/default/grub", "etc/default/grub.d/50-other.cfg", "etc/grub.d/42_other"]
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory, namespace: Namespace) -> Host:
+    host = make(tmp_path_factory.mktemp("broken") / "host", namespace)
+    host.write("etc/hostname", "node\n")
+    host.go_live()
+    return host
+
+
+@pytest.mark.parametrize("place", _PLACES)
+def test_what_breaks_the_generator_ends_a_dry_run_as_the_act(live: Host, place: str) -> None:
+    """On the machine itself; below --root, of the settings, what their text tells."""
+    path, script = live.path / place, place.endswith("other")
+    before = path.read_text() if path.exists() else None
+    for name, text in {**_BROKEN, **(_OF_SCRIPTS if script else {})}.items():
+        shebang = "#!/bin/sh\nset -e\n" if name in _BROKEN and script else ""
+        live.write(place, f"{shebang if script else before or ''}{text}")
+        path.chmod(0o755)
+        in_text = not script and name in [*_BROKEN][:3]
+        for live.live in (True, False) if in_text else (True,):
+            shown, done = live.lowlat("apply", "--dry-run"), live.lowlat("apply")
+            assert (shown.status, shown.err) == (done.status, done.err), name
+            assert done.status == 2 and not (live.path / "var/lib/lowlat").exists(), name
+    path.unlink()
+    if before is not None:
+        path.write_text(before)
 
 
 def test_before_anything_is_installed_a_dry_run_lists_the_same_files(

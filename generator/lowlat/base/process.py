@@ -109,12 +109,13 @@ def run(
     cwd: Optional[str] = None,
     keep: int = bounds.OUTPUT,
     user: Optional[User] = None,
+    stdin: int = NOWHERE,
 ) -> Finished:
     """Run a program to its end, as start() does; after ``timeout`` seconds end it and its process
     group. Of each output the last ``keep`` bytes are kept. Raises LowlatError if it cannot be
     started."""
     until = time.monotonic() + timeout
-    child = start(argv, env=env, cwd=cwd, user=user)
+    child = start(argv, env=env, cwd=cwd, user=user, stdin=stdin)
     with child:  # closes the pipes
         outputs = _Outputs(child, keep)
         try:

@@ -33,12 +33,15 @@ _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 _NOBODY = 65534
 
+#: The exit status if the program cannot be confined.
+NOT_CONFINED = 125
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def argv(command: Sequence[str]) -> list[str]:
-    """The command with which root runs a program so. Its exit status is the program's, or another
-    than 0 if the program cannot be confined."""
+    """The command with which root runs a program so. Its exit status is the program's, or
+    NOT_CONFINED."""
     alone = ["unshare", *_NAMESPACES, "--fork", "--kill-child", "--mount-proc", "--"]
     return [*alone, sys.executable, "-I", __file__, *command]
 
@@ -117,4 +120,5 @@ if __name__ == "__main__":
         _confine()
         os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606
     except OSError as error:
-        sys.exit(f"it cannot be confined: {error}")
+        print(f"it cannot be confined: {error}", file=sys.stderr)
+        sys.exit(NOT_CONFINED)

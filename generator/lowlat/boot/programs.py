@@ -57,7 +57,7 @@ def run(
     if root.live:
         return _run(root, argv, argv[0], limit, keep, language)
     done = _run(root, [*_APART, "chroot", root.path, *argv], argv[0], limit, keep, language)
-    if done.status != 0 and done.stderr.startswith(f"{_APART[0]}: "):
+    if _is_not_apart(done):
         why = f"{argv[0]} cannot be run apart from this machine: {done.last_words}"
         raise Refused(why, hint=f"'chroot {root.path} lowlat-gen' in place of --root")
     return done
@@ -65,10 +65,18 @@ def run(
 
 def run_confined(root: Root, argv: Sequence[str], language: str = "") -> Finished:
     """Run a program as run() does, but so that it cannot change anything. Raises Unchecked below
-    --root."""
+    --root, or if that cannot be done here."""
     if not root.live:
         raise Unchecked(f"{argv[0]} is not run: {_BELOW}")
-    return _run(root, confinement.argv(argv), argv[0], _LONGEST, bounds.OUTPUT, language)
+    done = _run(root, confinement.argv(argv), argv[0], _LONGEST, bounds.OUTPUT, language)
+    if done.status == confinement.NOT_CONFINED or _is_not_apart(done):
+        raise Unchecked(f"{argv[0]} is not run: {done.last_words}")
+    return done
+
+
+def _is_not_apart(done: Finished) -> bool:
+    """Whether the program did not run, because it got no namespaces of its own."""
+    return done.status != 0 and done.stderr.startswith(f"{_APART[0]}: ")
 
 
 def _run(

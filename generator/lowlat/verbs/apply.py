@@ -148,14 +148,14 @@ def _shown(proposal: Proposal, loader: Loader, root: Root, boot: BootMenu) -> It
 
 def _pending(loader: Loader, accept: bool) -> tuple[list[str], list[Refused]]:
     """What a dry run tells of changes by others, and the refusal that the act would end with."""
+    said: list[str] = []
     try:
         rows = loader.pending(dry=True)
-    except Unchecked as error:
-        return [f"not checked: changes by others that are not generated yet ({error})"], []
-    head = ["changes by others that are not generated yet:"] if rows else []
-    said = [*head, *(f"  {row[:1]}{row[1:].expandtabs()}" for row in rows)]
-    try:
+        said += ["changes by others that are not generated yet:"] if rows else []
+        said += (f"  {row[:1]}{row[1:].expandtabs()}" for row in rows)
         refuse_pending(loader, () if accept else rows)
+    except Unchecked as error:
+        said.append(f"not checked: changes by others that are not generated yet ({error})")
     except Refused as error:
         return said, [error]
     return said, []

@@ -21,6 +21,7 @@ from lowlat.boot.loaders import (
     grub_default,
     grub_entries,
     grub_language,
+    grub_settings,
     grub_words,
 )
 from lowlat.boot.loaders.grub_config import GrubConfig, check_sourced, check_unsigned
@@ -206,7 +207,7 @@ class Grub(Loader):
         return text, boot
 
     def _write_default(self, change: Transaction, entry: BootEntry, follow: bool) -> None:
-        if grub_default.is_read(self._root, self._config.mkconfig):
+        if grub_settings.reads_folder(self._root, self._config.mkconfig):
             images = (item.image for item in self._menu().entries if item.id_path == entry.name)
             image = next(images, "").rpartition("/")[2]
             change.write(grub_default.OWN, grub_default.own(entry, image, follow))

@@ -2,6 +2,7 @@
 """grub.cfg on disk: generated, checked and then renamed, never edited, even while a kernel's
 package generates it too."""
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Callable, Optional, TypeVar
 
 from lowlat.base import files
 from lowlat.base.errors import Refused
+from lowlat.base.process import Finished
 from lowlat.boot import programs
 from lowlat.boot.disk import Disk, FileSnapshot, digest
-from lowlat.boot.loaders import grub_cfg, grub_language
+from lowlat.boot.loaders import grub_cfg, grub_language, grub_settings
 from lowlat.boot.loaders.interface import Unwritable
 from lowlat.boot.programs import Unchecked
 from lowlat.boot.transaction import PATIENT_S
@@ -29,6 +31,12 @@ _MOVED = ("/etc/grub.d/proxifiedScripts/linux", "/etc/grub.d/proxifiedScripts/10
 
 #: How often the configuration is generated again while other programs do so too.
 _TRIES = 5
+
+#: The shell's exit status for a command that cannot be run, and for one that is not there.
+_NO_COMMAND = (126, 127)
+
+#: What the kernel answers if a right is lacking.
+_DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def check_unsigned(root: Root, folder: str) -> None:
@@ -91,25 +99,38 @@ class GrubConfig:
     def generate(self) -> str:
         """The output of grub-mkconfig for /etc/grub.d and /etc/default, in the language of the
         present configuration."""
+        grub_settings.check(self._root, self.mkconfig)
         done = programs.run(self._root, [self.mkconfig], language=self._language())
-        if done.status != 0:
-            raise Refused(f"{self.mkconfig} fails: {done.last_words}")
-        if "\ufffd" in done.stdout:
-            raise Refused(f"{self.mkconfig} writes a text that is no UTF-8")
-        return done.stdout
+        return self._output(done)
 
     def _language(self) -> str:
         return grub_language.of(self._root.read(self.path) or "")
 
     def preview(self) -> str:
         """The same for a dry run, in which no script can change anything. Raises Unchecked where
-        that would not tell what generate() returns."""
+        that would not tell what generate() returns, Refused as generate() does."""
+        grub_settings.check(self._root, self.mkconfig)
         why = self._why_no_preview()
         if why:
             raise Unchecked(f"{self.mkconfig} is not run: {why}")
         done = programs.run_confined(self._root, [self.mkconfig], self._language())
-        if done.status != 0:
+        if done.status != 0 and self._lacks_rights(done.status):
             raise Unchecked(f"{self.mkconfig} fails without rights: {done.last_words}")
+        return self._output(done)
+
+    def _lacks_rights(self, status: int) -> bool:
+        """Whether generate() may work although the confined generator ended with this status: the
+        kernel refused it something. Root is refused that by the confinement alone."""
+        if status in _NO_COMMAND:
+            return False
+        said = programs.run_confined(self._root, ["env", "LC_ALL=C", self.mkconfig]).stderr
+        return any(os.strerror(number) in said for number in _DENIED)
+
+    def _output(self, done: Finished) -> str:
+        if done.status != 0:
+            raise Refused(f"{self.mkconfig} fails: {done.last_words}")
+        if "\ufffd" in done.stdout:
+            raise Refused(f"{self.mkconfig} writes a text that is no UTF-8")
         return done.stdout
 
     def can_preview(self) -> bool:

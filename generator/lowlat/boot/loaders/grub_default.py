@@ -8,7 +8,7 @@ from typing import Optional
 
 from lowlat.base import encode
 from lowlat.base.errors import Refused
-from lowlat.boot.loaders import grub_entries, grub_menu
+from lowlat.boot.loaders import grub_entries, grub_menu, grub_settings
 from lowlat.boot.loaders.grub_config import GrubConfig
 from lowlat.boot.loaders.grub_env import Environment
 from lowlat.boot.loaders.grub_menu import Menu
@@ -59,20 +59,15 @@ def _value(root: Root) -> str:
     return found[-1].strip().strip("\"'") if found else ""
 
 
-def is_read(root: Root, mkconfig: str) -> bool:
-    """Whether grub-mkconfig reads lowlat's file."""
-    return "default/grub.d" in (root.read(mkconfig) or "")
-
-
 def theirs(root: Root, mkconfig: str) -> Optional[str]:
     """The value of another file's that wins over lowlat's; None if lowlat's wins."""
-    wins = is_read(root, mkconfig) and setting(root) < OWN
+    wins = grub_settings.reads_folder(root, mkconfig) and setting(root) < OWN
     return None if wins else _value(root)
 
 
 def not_own(root: Root, mkconfig: str, wanted: BootEntry) -> Refused:
     """The refusal where lowlat's file does not make this entry the default."""
-    if not is_read(root, mkconfig):
+    if not grub_settings.reads_folder(root, mkconfig):
         why = f"{mkconfig} reads no files in /etc/default/grub.d"
         hint = f"set GRUB_DEFAULT='{wanted.name}' in /etc/default/grub, then promote again"
         return Refused(why, hint=hint)
