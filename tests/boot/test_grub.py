@@ -298,6 +298,40 @@ def test_a_new_script_of_grubs_is_named(host: Host) -> None:
     assert "first '+### BEGIN /etc/grub.d/00_other ###'" in refusal(host, "apply")
 
 
+_TUNED = """#!/bin/sh
+. /etc/tuned/bootcmdline
+echo "set tuned_params=\\"$TUNED_BOOT_CMDLINE\\""
+echo "set tuned_initrd=\\"$TUNED_BOOT_INITRD_ADD\\""
+"""
+
+
+def test_after_tuneds_installation_the_first_apply_goes_through(host: Host) -> None:
+    """Its package brings a script and does not generate. What the script adds to the line is a
+    change of others, and the refusal names the command."""
+    script = host.path / "etc/grub.d/00_tuned"
+    script.unlink(missing_ok=True)
+    host.update_grub()
+    host.write("etc/grub.d/00_tuned", _TUNED)
+    script.chmod(0o755)
+    host.go_live()
+    empty = host.read("etc/tuned/bootcmdline")
+    host.write("etc/tuned/bootcmdline", empty.replace('""', '"nosmt"', 1))
+    line = refusal(host, "apply")
+    assert "00_tuned" in line and (found := re.search("'(\\S+ -o \\S+|update-grub)' first", line))
+    assert host.lowlat("apply", "--dry-run").err == f"lowlat-gen: {line}\n"
+    host.write("etc/tuned/bootcmdline", empty)
+    said = host.done_as_foreseen("apply")
+    assert said.count("note: /etc/grub.d/00_tuned of TuneD's package is generated too") == 1
+    assert 'set tuned_params=""' in host.config
+    host.done("trial")
+    assert "00_tuned" not in host.done("apply")
+    host.done("rollback")
+    host.write("etc/tuned/bootcmdline", empty.replace('""', '"nosmt"', 1))
+    assert "2 lines would change" in refusal(host, "apply")
+    assert host.chroot("sh", "-c", found[1]).status == 0
+    host.done("apply", "--dry-run")
+
+
 def test_our_own_entries_that_are_not_generated_yet_are_no_pending_change(host: Host) -> None:
     """Therefore an apply that a power cut interrupted can simply be repeated."""
     stock = host.config

@@ -156,7 +156,7 @@ def test_what_grub_does_not_parse_on_the_stock_line_is_refused(host: Host) -> No
     text = host.read("etc/default/grub").replace('="quiet"', '="quiet a=\\$(b)"')
     host.write("etc/default/grub", text)
     assert host.chroot("grub-mkconfig", "-o", "/boot/grub/grub.cfg").status != 0
-    assert "generate its configuration first" in refusal(host, "apply")
+    assert "-mkconfig -o /boot/grub/grub.cfg' first" in refusal(host, "apply")
 
 
 def test_a_stock_line_that_grub_ends_early_is_refused(host: Host) -> None:

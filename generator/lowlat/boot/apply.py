@@ -2,7 +2,7 @@
 """Applies a decision: the files to write, their order, and the notes for the user."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
@@ -109,7 +109,9 @@ def _prepared(
     if isinstance(loader, ByHand) and plan.kernel != machine.kernel.release:
         why = f"this machine boots with {loader.name}: only the running kernel's line is known"
         raise Refused(why, hint=f"boot Linux {plan.kernel} first, then apply")
-    return propose(decision, plan, machine, loader.describe(), root)
+    proposal = propose(decision, plan, machine, loader.describe(), root)
+    along = loader.taken_along() if decision.boot == "own" else ()
+    return replace(proposal, notes=(*proposal.notes, *along))
 
 
 def propose(

@@ -14,7 +14,7 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, grub_line, hooks, places, programs
+from lowlat.boot import entry_line, foreign, grub_line, hooks, places, programs
 from lowlat.boot.foreseen import Foreseen
 from lowlat.boot.loaders import (
     grub_cfg,
@@ -39,6 +39,8 @@ from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.probe import kernel_image
 from lowlat.render.hooks import GRUB as SCRIPT
+
+_TUNED = "/etc/grub.d/00_tuned"
 
 
 def find(root: Root, folder: str) -> Optional[Grub]:
@@ -110,8 +112,19 @@ class Grub(Loader):
     def shows_pending(self) -> bool:
         return self._config.can_preview()
 
+    def generator(self) -> str:
+        config = self._config
+        there = programs.find(self._root, "update-grub")
+        return "update-grub" if there else f"{config.mkconfig} -o {config.path}"
+
+    def taken_along(self) -> Iterator[str]:
+        new = self._root.exists(_TUNED) and not _has_tuned(self._config.live())
+        if new and not any(foreign.tuned_variables(self._root).values()):
+            yield f"{_TUNED} of TuneD's package is generated too: its variables are empty"
+
     def _changes(self, live: str, fresh: str) -> Sequence[str]:
         what = (self._config.path, "as it would be generated now")
+        fresh = fresh if _has_tuned(live) else grub_cfg.without_empty_tuned(fresh)
         return tuple(grub_language.changes(live, fresh, what))
 
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
@@ -254,6 +267,11 @@ def _entry_id(boot: BootMenu, plan: Plan) -> str:
     stock = boot.stock(str(plan.kernel))
     words = (stock.unfilled or stock.words) if stock else ()
     return entry_line.entry_id(str(plan.kernel), entry_line.tuned(words, plan))
+
+
+def _has_tuned(text: str) -> bool:
+    """Whether this configuration has the section of TuneD's script."""
+    return f" {_TUNED} ###\n" in text
 
 
 def _without_ours(text: str) -> str:

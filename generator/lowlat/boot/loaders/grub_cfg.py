@@ -19,6 +19,11 @@ _INITRD = re.compile(r"(\s*initrd(?:efi|16)?\s+)(\S.*?)\s*$")
 _SET = re.compile(r"\s*set (\w+)=(\"[^\"]*\"|'[^']*'|\S*)\s*$")
 _DEFAULT = re.compile(r"\s*(?:set )?default=(\"[^\"]*\"|'[^']*'|\S*)\s*$")
 
+#: What TuneD's script writes while TuneD adds nothing to the line.
+_EMPTY_TUNED = re.compile(
+    r'^\n### BEGIN (\S*/00_tuned) ###\n(?:set tuned_\w+=""\n)+### END \1 ###\n', re.MULTILINE
+)
+
 #: An "if" over several rows; its last row; and where each branch begins.
 _IF = re.compile(r"\s*if\b(?!.*\bfi;?\s*$)")
 _FI = re.compile(r"\s*fi\b")
@@ -195,6 +200,11 @@ def without_section(text: str, script: str) -> str:
     name = rf"\S*/{re.escape(script)}"
     section = rf"^\n### BEGIN {name} ###\n.*?^### END {name} ###\n"
     return re.sub(section, "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def without_empty_tuned(text: str) -> str:
+    """The configuration without the section of TuneD's script, if that sets empty variables."""
+    return _EMPTY_TUNED.sub("", text)
 
 
 def with_default_of(bare: str, other: str) -> str:

@@ -149,7 +149,7 @@ def refuse_pending(loader: Loader, rows: Sequence[str]) -> None:
         raise Refused(
             f"{loader.name}: {len(changed)} lines would change that are not lowlat's, first "
             f"'{' '.join(changed[0].split())[:120]}'",
-            hint=f"generate its configuration first, or give --accept-pending{shown}",
+            hint=f"'{loader.generator()}' first, or give --accept-pending{shown}",
         )
 
 
@@ -178,6 +178,14 @@ class Loader(Protocol):
     def shows_pending(self) -> bool:
         """Whether a dry run can tell them."""
         return True
+
+    def generator(self) -> str:
+        """The command with which a person generates its configuration; "" if none does."""
+        return ""
+
+    def taken_along(self) -> Iterator[str]:
+        """Changes by others that write() generates too, because they have no effect."""
+        return iter(())
 
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
         """Write the tuned entries of these plans and check them; the default stays. Pending changes
