@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
+from typing import Optional
 
 import pytest
 
@@ -16,6 +18,7 @@ from lowlat.plan import profile
 from lowlat.verbs import VERBS
 from support.cli import lowlat
 from support.screens import README
+from support.waits import GUARD_S
 
 MACHINE = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
 
@@ -214,6 +217,33 @@ def test_the_commands_of_a_guide_are_taken_and_those_that_read_are_run(guide: Gu
 def test_kubernetes_finds_the_forms_that_a_plan_is_written_in() -> None:
     told = lowlat("explain", "kubernetes").out
     assert "--format performance-profile" in told and "--format kubelet" in told
+
+
+@pytest.mark.parametrize(
+    ("isolated", "number"), [("4", "4"), ("10-11", "10"), ("2,18", "2"), ("3-5,9", "3"), ("", None)]
+)
+def test_linuxcnc_is_told_one_isolated_cpu_or_not_started(
+    isolated: str, number: Optional[str], tmp_path: Path
+) -> None:
+    """The guide's command, by a shell; ``cpus`` fails where nothing is isolated."""
+    (guide,) = [one for one in guides() if one.name == "robots"]
+    found = re.search(r"^  (cpus=.*?FILE\.ini)$", guide.text, re.M | re.S)
+    assert found
+    for name, script in {
+        "lowlat-gen": f"echo {isolated}" if isolated else "exit 1",
+        "linuxcnc": 'echo "$RTAPI_CPU_NUMBER $1"',
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run(
+        ["/bin/sh", "-c", found[1]],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=GUARD_S,
+    )
+    assert done.stdout == (f"{number} FILE.ini\n" if number else "")
 
 
 def test_who_looks_for_power_is_led_to_watts() -> None:

@@ -292,6 +292,21 @@ def test_the_kubelets_files(host: Path) -> None:
     assert "apply --profile lowlat --isolate 4-15" in " ".join(answer.out.split())
 
 
+def test_the_kubelets_pods_are_told_where_they_run(host: Path) -> None:
+    """Ordinary pods have the isolated CPUs alone, and where nothing is balanced there, pile up."""
+    told = {}
+    for words in ((), ("--disable", "isolcpus")):
+        out, answer = render(host, "kubelet", *words)
+        assert (out / "etc/kubernetes/kubelet.conf.d/90-lowlat.conf").is_file()
+        told[words] = " ".join(answer.out.split())
+        assert "pods that are not Guaranteed" in told[words]
+        assert "leaves them isolated CPUs alone" in told[words]
+        assert "kubelets before 1.33 do not start with strict-cpu-reservation" in told[words]
+        assert "CPUManagerPolicyAlphaOptions" in told[words]
+    piled = ["they pile up there" in text and "(a taint" in text for text in told.values()]
+    assert piled == [True, False]
+
+
 #: The error of the decoder of tests/render/kubelet for each text, as the kubelet's own decoder
 #: reports it.
 STRICT = {
