@@ -58,9 +58,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for name in _MARKED.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(_MARKED[name])
-    bound = {item.obj for item in items if getattr(item.obj, "is_hypothesis_test", False)}
-    for test in {getattr(each, "__func__", each) for each in bound}:
-        test.hypothesis.inner_test = _bounded(test.hypothesis.inner_test)
+    tests = (getattr(item, "obj", None) for item in items)
+    properties = (getattr(test, "hypothesis", None) for test in tests)
+    for handle in {id(each): each for each in properties if each is not None}.values():
+        handle.inner_test = _bounded(handle.inner_test)
 
 
 def _bounded(inner: Callable[..., None]) -> Callable[..., None]:

@@ -77,6 +77,13 @@ def tar_with(headers: dict[str, str]) -> bytes:
     return packed.getvalue()
 
 
+def tar_header(kind: bytes) -> bytes:
+    """The header of a file of a byte."""
+    header = tarfile.TarInfo("name")
+    header.type, header.size = kind, 1
+    return header.tobuf()
+
+
 def gathered(folder: Path, **more: str) -> Path:
     clusters = {"status": {"desired": {"version": "4.18.3"}}}
     config = {"spec": {"kernelArguments": ["isolcpus=2-7 nohz=on"]}}
@@ -133,6 +140,11 @@ def test_a_node_of_a_must_gather_is_a_machine_to_plan_for(tmp_path: Path) -> Non
     written = (tmp_path / "out/performance-profile.yaml").read_text()
     assert "isolated: 2-7" in written.replace('"', "")
     node.write_bytes(gzip.compress(gzip.decompress(node.read_bytes())[:700]))
+    assert "tar file is damaged" in lowlat("plan", "--root", node).refused()
+    headers = b"".join(
+        tar_header(tarfile.GNUTYPE_LONGNAME) + b"a".ljust(512, b"\0") for _ in range(3000)
+    )
+    node.write_bytes(headers + tar_header(tarfile.REGTYPE))
     assert "tar file is damaged" in lowlat("plan", "--root", node).refused()
     holed = {"GNU.sparse.map": "0,0", "GNU.sparse.size": "4000000000"}
     for headers in (holed, {"size": "9" * 30}):
@@ -259,9 +271,11 @@ def test_no_name_in_a_file_leads_out_of_the_folder(host: Path, tmp_path: Path) -
 
 
 #: What stands in a file may have any shape.
-SHAPES = ("1", "[]", '["a"]', '""', '{"metadata": 1}', '{"metadata": {"name": [1]}}', "null")
-SHAPES += ('{"metadata": {"name": "w1", "labels": [], "annotations": "x"}, "spec": 1}',)
-SHAPES += ('{"spec": {"kernelArguments": 3, "nodeSelector": []}, "status": {"desired": 1}}',)
+SHAPES = (
+    *("1", "[]", '["a"]', '""', '{"metadata": 1}', '{"metadata": {"name": [1]}}', "null"),
+    '{"metadata": {"name": "w1", "labels": [], "annotations": "x"}, "spec": 1}',
+    '{"spec": {"kernelArguments": 3, "nodeSelector": []}, "status": {"desired": 1}}',
+)
 
 
 @pytest.mark.parametrize("kind", ["node", "config", "profile", "version"])

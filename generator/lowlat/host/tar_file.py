@@ -38,7 +38,8 @@ def read(data: bytes) -> tuple[dict[str, bytes], dict[str, tuple[str, ...]], dic
                 elif file is not None:
                     contents[path] = file.read()
                 _enter(path, below)
-    except (tarfile.TarError, OverflowError) as error:  # a length that no file has
+    # Of a length that no file has, and of headers of headers without end.
+    except (tarfile.TarError, OverflowError, RecursionError) as error:
         raise ValueError(f"the tar file is damaged: {error}") from error
     return contents, {folder: tuple(names) for folder, names in below.items()}, links
 
