@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 from contextlib import suppress
@@ -21,7 +20,7 @@ from lowlat.host.archive import Archive, open_root, parse
 from lowlat.model.cpuset import CpuSet
 from lowlat.verbs.capture import capture
 from lowlat.verify import clock_events, counters, evidence
-from support import needs, waits
+from support import needs, shells, waits
 from support.cli import lowlat
 from support.waits import GUARD_S
 
@@ -29,39 +28,19 @@ pytestmark = pytest.mark.slow
 
 Wanted = TypeVar("Wanted")
 
-SHELLS = ("dash", "busybox", pytest.param("bash", marks=pytest.mark.proof))
-
 #: All programs that the script needs.
-APPLETS = "cat dmesg grep readlink sed sh sleep sort stat taskset tr xargs"
+APPLETS = "cat dmesg grep readlink sed sleep sort stat taskset tr xargs"
 
 
-def found(program: str) -> str:
-    path = shutil.which(program, path=f"{os.environ['PATH']}:/usr/bin:/bin")
-    if path is None:
-        needs.absent(f"{program} is not installed")
-    return path
-
-
-@pytest.fixture(params=SHELLS)
+@pytest.fixture(params=["dash", "busybox", pytest.param("bash", marks=pytest.mark.proof)])
 def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., bytes]:
     """Runs the evidence script, or a changed one, in one of the shells."""
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    busybox = request.param == "busybox"
-    for tool in APPLETS.split():
-        (tools / tool).symlink_to(found("busybox" if busybox else tool))
-    argv = [str(tools / "sh") if busybox else found(request.param)]
+    made = shells.make(request.param, tmp_path / "tools", APPLETS)
 
     def run(*options: str, text: Optional[str] = None) -> bytes:
         script = tmp_path / "evidence.sh"
         script.write_text(evidence.script() if text is None else text)
-        done = subprocess.run(
-            [*argv, str(script), *options],
-            capture_output=True,
-            timeout=GUARD_S,
-            env={"PATH": str(tools)},
-            check=False,
-        )
+        done = made.run(script, *options)
         assert (done.returncode, done.stderr) == (0, b""), done.stderr
         return done.stdout
 
@@ -100,7 +79,7 @@ def test_shellcheck_has_nothing_to_say(tmp_path: Path) -> None:
     script = tmp_path / "evidence.sh"
     script.write_text(evidence.script())
     done = subprocess.run(
-        [found("shellcheck"), script], capture_output=True, text=True, check=False
+        [shells.found("shellcheck"), script], capture_output=True, text=True, check=False
     )
     assert done.stdout == ""
 

@@ -35,7 +35,7 @@ def parse(text: str) -> Iterator[InterruptRow]:
     the text has more than any kernel prints."""
     if text.count("\n") > bounds.INTERRUPTS:
         return
-    header, *lines = text.splitlines() or [""]
+    header, *lines = text.split("\n")
     cpus = tuple(map(int, re.findall(r"\bCPU([0-9]{1,5})\b", header)))
     for line in lines:
         label, colon, rest = line.partition(":")

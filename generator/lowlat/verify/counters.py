@@ -123,7 +123,7 @@ def parse(text: str) -> Optional[Counted]:
     """The text of measure() or of the evidence script; None if it has no counts."""
     head, _, rest = text.partition("\nbefore\n")
     before, _, after = rest.partition("\nafter\n")
-    told = dict(line.partition(" ")[::2] for line in head.splitlines())
+    told = dict(line.partition(" ")[::2] for line in head.split("\n"))
     try:
         seconds = float(told["seconds"])
         spinning = CpuSet.parse_list(told["spinning"])

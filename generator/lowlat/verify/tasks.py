@@ -90,7 +90,7 @@ class UnexpectedTask:
 
 def parse(text: str) -> tuple[TaskSeen, ...]:
     """Parses the text of listing(); malformed lines are left out."""
-    return tuple(task for line in text.splitlines() if (task := _parse(line)))
+    return tuple(task for line in text.split("\n") if (task := _parse(line)))
 
 
 def _parse(line: str) -> Optional[TaskSeen]:

@@ -138,7 +138,7 @@ def recording(cpus: CpuSet, places: tuple[Path, ...] = _PLACES) -> Iterator[Trac
         traced.errors = {row: why for row, why in errors.items() if why}
         yield traced
         (folder / "tracing_on").write_text("0")
-        lines = (folder / "trace").read_text(errors="replace").splitlines()
+        lines = (folder / "trace").read_text(errors="replace").split("\n")
         traced.seen = seen(ftrace.parse(lines, _CLOCK), cpus)
     except OSError as error:
         traced.errors = dict.fromkeys((TICK, *SENT), f"{error.strerror} ({error.filename})")
