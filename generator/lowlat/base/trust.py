@@ -28,8 +28,8 @@ _LONGEST_LINE = 4096
 #: A program in a script's first line, by its path or by a name for PATH.
 _PROGRAM = re.compile(r"/[\w./+-]+|\w[\w.+-]*")
 
-#: An option without a path.
-_OPTION = re.compile(r"-[\w=:,.-]*")
+#: Options without a value: one could name a file, a module or a program.
+_OPTION = re.compile(r"-[A-Za-z0-9]{0,4}|--[a-z-]+")
 
 #: The kernel's limit on scripts that are the interpreters of scripts (fs/exec.c, exec_binprm()).
 _NESTED = 5
@@ -143,7 +143,11 @@ def _started(path: str, top: str) -> Iterator[str]:
     if Path(words[0]).name == "env":
         yield from _by_env(path, lines[0], words[1:], top)
     else:  # an interpreter runs its argument: the kernel does not split it
-        yield from (word.rstrip() for word in words[1:] if word.startswith("/"))
+        for word in map(str.rstrip, words[1:]):
+            if word.startswith("/"):
+                yield word
+            elif not _OPTION.fullmatch(word):
+                raise _unclear(path, lines[0])
     called = re.match(r"'''exec' \"?(/[^\"\s]+)", lines[1]) if len(lines) > 1 else None
     if called:
         yield called[1]
