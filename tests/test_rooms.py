@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -42,6 +43,27 @@ def test_every_room_says_what_it_is() -> None:
 def test_only_the_command_line_knows_argparse() -> None:
     users = {path.parts[0] for path, tree in trees() if "argparse" in imported(tree)}
     assert users == {"cli.py", "verbs"}
+
+
+#: All ways to start a program, of the standard library.
+STARTS = re.compile(
+    r"(os\.)?(exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|system|popen|startfile|fork|forkpty)"
+    r"|.*\b(Popen|check_call|check_output|getoutput|getstatusoutput|create_subprocess_\w+)"
+    r"|subprocess\.\w+|pty\.(spawn|fork)"
+)
+
+
+def test_one_module_starts_programs() -> None:
+    """There, root's programs are judged. The confinement runs without lowlat's modules, and the
+    program that it becomes was judged before."""
+    found = set()
+    for path, tree in trees():
+        starts = {"subprocess", "multiprocessing", "pty", "asyncio"} & set(imported(tree))
+        calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+        starts |= {name for name in map(ast.unparse, calls) if STARTS.fullmatch(name)}
+        if starts:
+            found.add(str(path))
+    assert found == {"base/process.py", "boot/confinement.py"}
 
 
 def test_a_class_name_has_one_meaning() -> None:

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "program.h"
 #include "text.h"
 #include "units.h"
 
@@ -68,6 +70,7 @@ static void exec_program(const struct child_options *options, pid_t reaper)
 	const int folder = chdir(options->scratch->path);
 	const int out = open(options->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	char program[PATH_MAX];
 	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -92,7 +95,9 @@ static void exec_program(const struct child_options *options, pid_t reaper)
 	dup2(out, STDERR_FILENO);
 	if (options->confined)
 		confine_to_cpus();
-	execvp(options->argv[0], options->argv);
+	errno = -program_find(options->argv[0], getenv("PATH"), program);
+	if (!errno)
+		execv(program, options->argv);
 }
 
 /* The error of exec comes through a pipe that a successful exec closes. */

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from lowlat.base import trust
+from lowlat.base import process, trust
 from lowlat.base.errors import Refused
 from lowlat.boot import programs
 from lowlat.host.root import Root
 from lowlat.measure import child
-from support import needs
+from support import needs, waits
 from support.cli import lowlat
 from support.machines import machine, write_tree
 
@@ -225,12 +225,37 @@ def test_what_runs_is_what_is_judged(tmp_path: Path, first: str, weak: str) -> N
         '#!/usr/bin/env -S timeout 5 "/opt/i"',
         "#!/usr/bin/env -S env PATH=/opt i",
         "#!/usr/bin/env -S xargs -a/opt/list",
+        "#!/usr/bin/perl -I/opt",
+        "#!/usr/bin/perl -I.",
+        "#!/usr/bin/perl -Mlib=/opt",
+        "#!/usr/bin/awk -f/opt/i",
+        "#!/usr/bin/sed -f/opt/i",
+        "#!/usr/bin/make -f/opt/i",
+        "#!/usr/bin/make -C/opt",
+        "#!/usr/bin/flock -c/opt/i",
+        "#!/usr/bin/script -c/opt/i",
+        "#!/usr/bin/bash --rcfile=/opt/i",
+        "#!/usr/bin/bash -e /opt/i",
+        "#!/usr/bin/python3 -c exec(open('/opt/i').read())",
+        "#!/usr/bin/python3 opt/i",
+        "#!/usr/bin/xargs -a/opt/list",
+        "#!/usr/bin/ruby -r/opt/i",
     ],
 )
 def test_a_first_line_that_could_start_anything_is_refused(tmp_path: Path, first: str) -> None:
     write_tree(tmp_path, {"usr/bin/lowlat-gen": f"{first}\n", "usr/bin/env": ""})
     with pytest.raises(Refused, match="what its first line starts is not clear"):
         programs.ourselves(Root(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["perl -w", "python3 -Es", "bash -eu", "awk -f", "bash --posix", "env -S awk -f", "sh -", "sh"],
+)
+def test_options_without_a_path_are_clear(tmp_path: Path, first: str) -> None:
+    names = dict.fromkeys(("usr/bin/env", "usr/bin/other"), "")
+    write_tree(tmp_path, {"usr/bin/lowlat-gen": f"#!/usr/bin/{first} \n", **names})
+    assert programs.ourselves(Root(str(tmp_path))) == "/usr/bin/lowlat-gen"
 
 
 def test_a_pipe_in_place_of_a_program_holds_nothing(tmp_path: Path) -> None:
@@ -253,6 +278,65 @@ def test_the_program_that_runs_these_tests_is_judged_as_a_whole(tmp_path: Path) 
     assert {sys.executable, trust.__file__} <= judged
 
 
+# ------------------------------------------------------------ what root starts
+
+#: Where `make harness` puts the harness.
+HARNESS = Path(__file__).parents[2] / "measure/build"
+
+#: Programs that verbs start by their names.
+STARTED = ("dmesg", "journalctl", "systemctl", "perf", "tuned", "apt-get", "oslat", "stress-ng")
+
+
+def program(folder: Path, name: str) -> Path:
+    """A program that leaves a file beside its folder."""
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n: >'{folder}.ran'\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder, first in root's PATH, with programs by the names of the system's."""
+    folder = tmp_path / "users"
+    for name in STARTED:
+        give(program(folder, name))
+    monkeypatch.setenv("PATH", f"{give(folder)}:/usr/bin:/bin")
+    return folder
+
+
+@pytest.mark.parametrize("verb", ["doctor", "lint"])
+def test_no_verb_runs_a_users_programs_as_root(users: Path, verb: str) -> None:
+    lowlat(verb)
+    assert not Path(f"{users}.ran").exists()
+
+
+@pytest.mark.harness
+def test_no_run_starts_a_users_programs_as_root(users: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    words = "--label x --duration 100ms --warmup 0s --oslat --load memory --out"
+    lowlat("measure", *words.split(), out, env={"PATH": f"{users}:{HARNESS}:/usr/bin:/bin"})
+    assert not Path(f"{users}.ran").exists()
+
+
+def test_root_starts_the_first_program_that_it_may(users: Path, tmp_path: Path) -> None:
+    good = program(tmp_path / "good", "dmesg")
+    path = f"{users}:{good.parent}"
+    assert process.judged("dmesg", {"PATH": path}) == str(good)
+    for argv in (["dmesg"], [str(users / "dmesg")], [os.path.relpath(users / "dmesg")]):
+        with pytest.raises(Refused, match="others than root can write .* and root would run it"):
+            process.run(argv, timeout=waits.GUARD_S, env={"PATH": str(users)})
+    assert process.run(["dmesg"], timeout=waits.GUARD_S, env={"PATH": path}).status == 0
+    assert Path(f"{good.parent}.ran").exists() and not Path(f"{users}.ran").exists()
+
+
+def test_what_the_user_named_may_be_any_program(users: Path) -> None:
+    with process.start([str(users / "dmesg")], named=True) as child:
+        child.communicate(timeout=waits.GUARD_S)
+    assert Path(f"{users}.ran").exists()
+
+
 def test_a_harness_that_others_can_replace_is_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,5 +350,5 @@ def test_a_harness_that_others_can_replace_is_not_run(
         child.find_harness()
     # In another user's folder, lowlat-gen and its harness run nevertheless.
     give(tmp_path)
-    monkeypatch.setattr("lowlat.__file__", str(tmp_path / "lowlat.py"))
+    monkeypatch.setattr(process, "_PACKAGE", tmp_path / "lowlat")
     assert child.find_harness() == str(path)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Start other programs: argument vectors only, always with a time limit, never a shell. Also the
-package that brings a program, by its name in this distribution."""
+"""Start other programs: argument vectors only, always with a time limit, never a shell. What root
+starts here, others must not be able to change; the program that the user named is the user's
+choice. Also the package that brings a program, by its name in this distribution."""
 
 import fcntl
 import os
@@ -9,6 +10,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NoReturn, Optional, Union
 
-from lowlat.base import bounds, resources
+from lowlat.base import bounds, resources, trust
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.user import User
 
@@ -45,9 +47,40 @@ class Finished:
 
 
 def find(program: str) -> Optional[str]:
-    """The program's path. Also searches /usr/sbin and /sbin, which a user's PATH often lacks."""
-    path = os.environ.get("PATH", os.defpath)
-    return shutil.which(program, path=f"{path}:/usr/local/sbin:/usr/sbin:/sbin")
+    """The program's path. Also searches /usr/sbin and /sbin, which a user's PATH often lacks. For
+    root, programs that others can change come last."""
+    return _find(program, f"{os.environ.get('PATH', os.defpath)}:/usr/local/sbin:/usr/sbin:/sbin")
+
+
+def _find(program: str, path: str) -> Optional[str]:
+    if os.sep in program:
+        return shutil.which(program)
+    places = (shutil.which(program, path=folder) for folder in path.split(":"))
+    found = list(filter(None, places))
+    return next(filter(trust.held, found), found[0] if found else None)
+
+
+def judged(program: str, env: Optional[Mapping[str, str]] = None) -> str:
+    """The path of a program that will start, by its path or by its name for PATH. Raises Refused,
+    for root, if others can change it."""
+    path = program
+    if os.sep not in program:
+        places = (os.environ if env is None else env).get("PATH", os.defpath)
+        path = _find(program, places) or program
+    if not _is_ours(path):
+        trust.check_program(path, why="and root would run it")
+    return path
+
+
+def _is_ours(path: str) -> bool:
+    """Whether it is the interpreter that runs this, or lies beside a lowlat that others can change:
+    its user chose to run that."""
+    beside = (Path(each).absolute().parent for each in (sys.argv[0], sys.executable))
+    ours = any(folder in Path(path).absolute().parents for folder in (*beside, _PACKAGE))
+    return path == sys.executable or (ours and not trust.held(str(_PACKAGE)))
+
+
+_PACKAGE = Path(__file__).absolute().parents[1]
 
 
 class NotInstalled(Refused):
@@ -76,11 +109,14 @@ def start(
     stderr: Union[int, IO[bytes]] = subprocess.PIPE,
     handed: Sequence[int] = (),
     user: Optional[User] = None,
+    named: bool = False,
 ) -> Child:
     """Start a program as the leader of its own process group; end_group() ends it. It gets the
     descriptors ``handed``, and runs as ``user`` if root starts it for one. Raises LowlatError if
-    the program cannot be started."""
+    the program cannot be started, Refused if root would start what others can change; ``named``:
+    the user named this program, and it may be any."""
     rights: dict[str, Any] = {}
+    path = argv[0] if user or named else judged(argv[0], env)
     if user:
         groups = os.getgrouplist(user.name, user.gid)
         rights = {"user": user.uid, "group": user.gid, "extra_groups": groups}
@@ -88,6 +124,7 @@ def start(
     try:
         return subprocess.Popen(
             list(argv),
+            executable=path,
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
@@ -214,6 +251,11 @@ def exec_program(argv: Sequence[str]) -> NoReturn:
     for number in _IGNORED:
         signal.signal(number, signal.SIG_DFL)
     os.execvp(argv[0], list(argv))  # noqa: S606
+
+
+def exec_judged(argv: Sequence[str]) -> NoReturn:
+    """The same for a program that nobody named. Raises Refused as start() does."""
+    exec_program([judged(argv[0]), *argv[1:]])
 
 
 @dataclass(frozen=True)

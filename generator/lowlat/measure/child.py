@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, Callable, Optional
 
 import lowlat
-from lowlat.base import files, process, trust
+from lowlat.base import files, process
 from lowlat.base.process import Finished, find
 
 PROGRAM = "lowlat-measure"
@@ -30,16 +30,13 @@ _FORWARDED = {
 
 def find_harness() -> str:
     """The harness beside the running program, else in the package, else on PATH. Raises Refused if
-    there is none or, for root, if others could replace it."""
+    there is none or, for root, if others can change it."""
     beside = (str(path) for path in _beside() if path.is_file() and os.access(path, os.X_OK))
     harness = next(beside, None) or find(PROGRAM)
     if harness is None:
         hint = f"{process.package_hint(PROGRAM)}, or build it with 'make harness'"
         raise process.NotInstalled(PROGRAM, hint=hint)
-    # Not if lowlat-gen itself lies in a folder of other users: its user chose to run it.
-    if trust.held(lowlat.__file__):
-        trust.check(harness, why="and it would run as root", hint="install the package lowlat")
-    return harness
+    return process.judged(harness)
 
 
 def _beside() -> Iterator[Path]:

@@ -70,7 +70,9 @@ class OnGap:
         to = sys.stderr.fileno()
         try:
             with process.aside(self._measured):
-                self._child = process.start(self._command, env=environment, stdout=to, stderr=to)
+                self._child = process.start(
+                    self._command, env=environment, stdout=to, stderr=to, named=True
+                )
         except LowlatError:  # the status tells it
             return
 

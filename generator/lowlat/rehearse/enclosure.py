@@ -97,7 +97,7 @@ def main(words: Sequence[str]) -> None:
     end = words.index("--")
     try:
         _enclose([Path(word) for word in words[:end]])
-        process.exec_program(words[end + 1 :])
+        process.exec_judged(words[end + 1 :])
     except OSError as error:
         raise LowlatError(f"cannot enclose {words[end + 1]}: {error.strerror}") from error
 
