@@ -12,7 +12,9 @@ import pytest
 
 from lowlat import cli
 from lowlat.base.arguments import flag, option, positional
+from lowlat.verbs import VERBS
 from lowlat.verbs.arguments import add_arguments, filled
+from support.cli import lowlat
 
 
 @dataclass(frozen=True)
@@ -52,3 +54,37 @@ def test_a_verb_cannot_change_what_it_was_asked() -> None:
     assert args.plan.wanted.request.isolate == "1-3"
     with pytest.raises(FrozenInstanceError):
         args.json = True
+
+
+# ------------------------------------------------------------------- empty values
+
+#: GRUB_DEFAULT may be empty, and so may the arguments of the user's program.
+MAY_BE_EMPTY = {("boot", "--default"), ("run", "command"), ("measure", "command")}
+
+
+def takers() -> list[tuple[str, str]]:
+    """Each verb with each option or positional argument that takes a value."""
+    return [
+        (verb, action.option_strings[-1] if action.option_strings else action.dest)
+        for verb in VERBS
+        for action in cli.parser_of(verb)._actions
+        if action.nargs != 0
+    ]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_empty_value_is_refused(verb: str) -> None:
+    """A script's variable that is not set must not stand for the default."""
+    for name in [name for of, name in takers() if of == verb]:
+        if (verb, name) not in MAY_BE_EMPTY:
+            said = lowlat(verb, *([name, ""] if name.startswith("-") else [""])).refused()
+            assert "the value is empty" in said or "''" in said, (name, said)
+
+
+def test_there_are_as_many_as_that() -> None:
+    assert set(takers()) >= MAY_BE_EMPTY and len(takers()) > 150
+
+
+@pytest.mark.parametrize("form", ["--profile=", "--root=", "--out="])
+def test_an_empty_value_behind_an_equals_sign(form: str) -> None:
+    assert "the value is empty" in lowlat("render", form).refused()

@@ -12,7 +12,8 @@ from lowlat.base.errors import Refused
 
 def option(metavar: object, text: str, default: Any = None, **how: object) -> Any:
     """A field for an option that takes a value; ``how`` goes to argparse's add_argument(), except
-    ``once``: the option is refused when it is given twice."""
+    ``once``: the option is refused when it is given twice, and ``empty``: it takes an empty
+    value, which is refused otherwise."""
     named = {} if metavar is None else {"metavar": metavar}
     return field(default=default, metadata={"help": text, **named, **how})
 
@@ -29,7 +30,7 @@ def positional(metavar: object, text: str, default: Any = None, **how: object) -
 
 def command(text: str) -> Any:
     """A field for the user's program, with its arguments: all that follows the options."""
-    return positional("CMD", text, (), nargs="...", action="store")
+    return positional("CMD", text, (), nargs="...", action="store", empty=True)
 
 
 def program(given: tuple[str, ...]) -> tuple[str, ...]:

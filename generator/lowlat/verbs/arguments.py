@@ -28,6 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser, kind: Any) -> None:
             name = how.pop("dest")
         if how.pop("once", False):
             how["action"] = _Once
+        if how.pop("empty", False):
+            how["type"] = str
         group = how.pop("group", None)
         if group and group not in groups:
             groups[group] = parser.add_mutually_exclusive_group()
@@ -61,8 +63,21 @@ def _by_default(default: object) -> dict[str, Any]:
 def _by_type(kind: Any) -> dict[str, Any]:
     if kind == Optional[bool]:
         return {"action": argparse.BooleanOptionalAction}
-    known: dict[Any, dict[str, Any]] = {int: {"type": positive}, Path: {"type": Path}}
-    return known.get(next(iter(get_args(kind)), kind), {})
+    if kind is bool:
+        return {}
+    known: dict[Any, Callable[[str], object]] = {int: positive, Path: _path}
+    return {"type": known.get(next(iter(get_args(kind)), kind), _text)}
+
+
+def _text(text: str) -> str:
+    """An argparse type: a text that is not empty, as that of a variable that is not set."""
+    if not text:
+        raise argparse.ArgumentTypeError("the value is empty")
+    return text
+
+
+def _path(text: str) -> Path:
+    return Path(_text(text))
 
 
 def positive(text: str) -> int:

@@ -42,7 +42,7 @@ class BootArguments:
         "record: note that this trial came up; upgrade: rewrite the hooks for this version",
         choices=("grub", "kernel", "start", "health", "record", "upgrade"),
     )
-    default: str = option("NAME", "grub: the value of GRUB_DEFAULT", "")
+    default: str = option("NAME", "grub: the value of GRUB_DEFAULT", "", empty=True)
     root: str = options.root()
 
 
