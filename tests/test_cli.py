@@ -172,6 +172,26 @@ def test_an_error_behind_output_that_cannot_be_written_is_one_line(
     assert ("standard output" if unbuffered else "not met") in err
 
 
+def within(kib: int, *words: str) -> subprocess.CompletedProcess[str]:
+    """lowlat-gen with so much memory."""
+    limited = ("sh", "-c", 'ulimit -v "$0" && exec "$@"', str(kib), *GEN, *words)
+    return subprocess.run(limited, capture_output=True, text=True, timeout=GUARD_S, check=False)
+
+
+def test_too_little_memory_is_one_line() -> None:
+    """From the least with which Python itself starts, up to enough."""
+    limits = iter(range(10_000, 400_000, 2_000))
+    least = next(kib for kib in limits if within(kib, "--version").returncode == 0)
+    told = set()
+    for kib in range(least, 400_000, 1_000):
+        done = within(kib, "plan", "--root", "/nowhere", "--json")
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+        told.add(done.stderr)
+        if "no such folder" in done.stderr:
+            break
+    assert len(told) <= 3
+
+
 def test_errors_that_cannot_be_written_keep_their_status() -> None:
     assert into_full("plan --profile no-such", err=subprocess.STDOUT) == (2, "")
     assert into_full("probe", err=subprocess.STDOUT) == (1, "")

@@ -51,6 +51,12 @@ def _main(argv: list[str]) -> int:
         return _ended(str(error), error.status)
     except KeyboardInterrupt:
         return _ended("interrupted", 130)
+    except MemoryError:
+        return _ended(str(Refused("there is not enough memory", hint="see 'ulimit -v'")), 2)
+    except RecursionError:
+        return _ended("the input is nested too deeply", 2)
+    except ImportError as error:  # a library that does not fit into memory, or is not there
+        return _ended(f"a part of lowlat-gen cannot be loaded: {error}", 2)
     except BrokenPipeError:
         _discard(sys.stdout)
         return _READER_GONE
