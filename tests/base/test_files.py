@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from lowlat.base import files
 from lowlat.base.errors import Refused
+from support.waits import GUARD_S
 
 
 def test_what_cannot_be_replaced_leaves_nothing(tmp_path: Path) -> None:
@@ -28,6 +30,18 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     files.replace(str(tmp_path / "link"), b"data")
     assert (tmp_path / "link").read_bytes() == b"data" and not (tmp_path / "link").is_symlink()
     assert not (tmp_path / "victim").exists()
+
+
+def test_the_next_writer_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    dead = subprocess.Popen(["true"])
+    dead.wait(GUARD_S)
+    target = tmp_path / "x.prom"
+    left = tmp_path / f"x.prom.{dead.pid}.new"
+    others = (tmp_path / f"x.prom.{os.getppid()}.new", tmp_path / f"y.{dead.pid}.new")
+    for path in (left, *others):
+        path.touch()
+    files.write("--metrics", str(target), b"data")
+    assert sorted(tmp_path.iterdir()) == sorted((target, *others)), "of this file, and dead"
 
 
 def test_who_fails_to_finish_a_file_leaves_none(tmp_path: Path) -> None:

@@ -272,6 +272,32 @@ class _KilledError(BaseException):
     """No program's own: nothing of it catches this."""
 
 
+@pytest.mark.parametrize("at", range(5))
+def test_rollback_removes_what_a_killed_apply_was_writing(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """Killed before one of its files takes its place."""
+    before = content(tree)
+    calls = iter(range(at))
+    rename = os.rename
+
+    def die(*words: object, **more: object) -> None:
+        if next(calls, None) is None:
+            raise _KilledError
+        rename(*words, **more)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch, pytest.raises(_KilledError):
+        patch.setattr("lowlat.base.files.os.rename", die)
+        act(tree, "apply", "--now")
+    with subprocess.Popen(["true"]) as dead:
+        dead.wait(GUARD_S)
+    left = list(tree.rglob(f"*.{os.getpid()}.new"))
+    assert len(left) == 1
+    left[0].rename(f"{left[0]}".replace(f".{os.getpid()}.", f".{dead.pid}."))
+    done(tree, "rollback")
+    assert list(tree.rglob("*.new")) == [] and content(tree) == before
+
+
 @pytest.mark.parametrize("words", [("rollback",), ("apply", "--now")])
 def test_what_a_killed_verb_told_irqbalance_counts_for_neither_verb_after_it(
     tree: Path,

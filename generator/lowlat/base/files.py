@@ -4,6 +4,7 @@
 import errno
 import fcntl
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator
@@ -21,6 +22,9 @@ STATE = "/var/lib/lowlat"
 LOOK_S = 0.05
 
 _HINT = "name a file you can write"
+
+#: The name of a new file, until it takes the place of the old one: the file's name and the writer.
+_FRESH = re.compile(r"(.+)\.([1-9][0-9]*)\.new")
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -73,7 +77,9 @@ def replace(
     dir_fd: Optional[int] = None,
     finish: Callable[[int], None] = lambda fd: None,
 ) -> None:
-    """Replace a file, whole or not at all; ``finish`` as for stage(). Raises OSError."""
+    """Replace a file, whole or not at all; ``finish`` as for stage(). Raises OSError. What killed
+    writers of this file left is removed."""
+    sweep(str(Path(name).parent) if dir_fd is None else dir_fd, Path(name).name)
     fresh = f"{name}.{os.getpid()}.new"
     stage(fresh, data, dir_fd, finish=finish)
     try:
@@ -82,6 +88,19 @@ def replace(
         with suppress(OSError):
             os.unlink(fresh, dir_fd=dir_fd)
         raise
+
+
+def sweep(folder: Union[str, int], name: str = "") -> None:
+    """Remove the new files of a folder, or those of one file, whose writers were killed."""
+    at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY) if isinstance(folder, str) else folder
+    try:
+        for found in filter(None, map(_FRESH.fullmatch, os.listdir(at))):  # noqa: PTH208 (a descriptor)
+            if name in ("", found[1]) and not Path("/proc", found[2]).exists():
+                with suppress(OSError):
+                    os.unlink(found[0], dir_fd=at)
+    finally:
+        if at != folder:
+            os.close(at)
 
 
 def check(what: str, out: str) -> None:

@@ -45,10 +45,18 @@ def keep(root: Root, path: str, text: str) -> None:
 
 
 def forget(root: Root, path: str) -> None:
-    """Remove one of lowlat's files, if it exists. Raises Refused if that fails."""
+    """Remove one of lowlat's files, if it exists, and what killed writers of it left. Raises
+    Refused if that fails."""
     folder, name = posixpath.split(path)
     with files.reporting_errors(path), suppress(FileNotFoundError), root.folder(folder) as at:
+        files.sweep(at, name)
         os.unlink(name, dir_fd=at)
+
+
+def sweep(root: Root) -> None:
+    """Remove what killed writers left in lowlat's folder."""
+    with suppress(OSError), root.folder(FOLDER) as at:
+        files.sweep(at)
 
 
 def forget_folder(root: Root, path: str) -> None:

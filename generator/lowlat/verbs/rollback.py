@@ -12,6 +12,7 @@ from lowlat.boot.disk import Disk
 from lowlat.boot.loaders import by_hand
 from lowlat.boot.loaders.detect import find
 from lowlat.boot.loaders.interface import Loader
+from lowlat.host import runstate
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
@@ -32,6 +33,8 @@ def main(args: RollbackArguments) -> int:
         said = _take_back_now(root, args.dry_run) if now.remains(root) else []
     except LowlatError as error:  # the boot entries must go all the same
         failed = error
+    if not args.dry_run:
+        runstate.sweep(root)
     # Also if the machine boots by another loader by now.
     loader = None if by_hand.is_used(root) else find(root)
     rolled = rollback.applied(root, loader)
