@@ -17,7 +17,7 @@ from typing import Callable
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import synthetic, work
+from support import neighbours, synthetic, work
 
 pytest_plugins = ["support.gate"]
 
@@ -73,6 +73,13 @@ def _bounded(inner: Callable[..., None]) -> Callable[..., None]:
             inner(*args, **given)
 
     return test
+
+
+@pytest.fixture(scope="session", autouse=True)
+def neighbour_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The outcome of a test does not depend on what is installed beside lowlat."""
+    folder = neighbours.install(tmp_path_factory.mktemp("neighbours"))
+    os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
 
 
 @pytest.fixture

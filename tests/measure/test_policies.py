@@ -73,7 +73,10 @@ def test_a_policy_that_is_not_to_be_had_is_refused_before_the_first_run(
     assert not list(stage.folder.glob("out/*"))
 
 
-def test_a_cross_check_that_is_missing_is_refused_before_the_first_run(stage: MeasureStage) -> None:
+def test_a_cross_check_that_is_missing_is_refused_before_the_first_run(
+    stage: MeasureStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(stage.program.parent))
     stage.play(f"echo '{RUN}'")
     with pytest.raises(Refused, match="rtla"):
         stage.call("--second-opinion", "timerlat")
