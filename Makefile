@@ -18,7 +18,6 @@ JOBS := $(shell n=$$(nproc); echo $$((n < 4 ? n : 4)))
 # Some tests wait more than they work.
 BESIDE := $(shell echo $$(($(JOBS) + 1)))
 
-.DEFAULT_GOAL := setup
 .DELETE_ON_ERROR:
 .PHONY: help setup packages python harness demo golden products fmt bench clean
 .PHONY: wheel deb rpm docs install package-packages page-packages vm-packages vm-fetch

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ from lowlat.cli import parser_of
 from lowlat.verbs import VERBS
 from support import needs
 from support.cli import lowlat
+from support.runs import document
 from support.screens import DOCUMENTS, README, ROOT, Screen, blocks, commands
 from support.waits import GUARD_S
 
@@ -112,6 +114,52 @@ def test_plans_are_what_the_program_prints_today() -> None:
     for screen in shown:
         assert len(screen.printed) > 4
         assert screen.fits(lowlat(*screen.words[1:]).out), screen.command
+
+
+def quick_start() -> list[str]:
+    """The command lines of the quick start, in order, without comments and screens."""
+    rows = re.findall(r"(?m)^(?:    |\$ )(.*)$", section("Quick start"))
+    return [row.partition("  #")[0].strip() for row in rows]
+
+
+def shell(script: str) -> str:
+    """What a shell in the repository's folder prints; asserts that nothing is refused. A status of
+    1 is a finding."""
+    done = subprocess.run(
+        ["sh", "-uc", script], capture_output=True, text=True, timeout=GUARD_S, cwd=ROOT
+    )
+    assert (done.returncode in (0, 1), done.stderr) == (True, ""), done.stderr
+    return done.stdout
+
+
+def test_the_two_commands_that_do_all_the_set_up_come_first() -> None:
+    first, second, path, *others = quick_start()
+    assert (first, second) == ("make demo", "make test")
+    assert path == "export PATH=$PWD/.venv/bin:$PATH"
+    assert len(others) >= 4 and all(row.startswith("lowlat-gen ") for row in others)
+    assert "git clone" in section("Quick start").split("make demo")[0]
+    for command, part in ((first, "packaging/demo\n"), (second, "test-beside")):
+        told = shell(f"{command} --dry-run --silent")
+        assert part in told and "packaging/install-dependencies setup" in told
+
+
+def test_make_alone_prints_the_help_and_does_nothing_else() -> None:
+    told = shell("make --no-print-directory")
+    assert told == shell("make --no-print-directory help")
+    assert re.search("(?m)^make demo .*\nmake test ", told)
+    assert all(row.startswith("make ") for row in told.splitlines())
+
+
+@needs.file(ROOT / ".venv/bin/lowlat-gen", "make setup")
+def test_the_quick_start_works_as_it_is_typed(tmp_path: Path) -> None:
+    """But for the two commands of minutes. Its folders are of files that a reader has."""
+    for name in ("before", "after"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").write_text(json.dumps(document(name, 4.0)))
+    path, *others = quick_start()[2:]
+    for row in others:
+        row = re.sub(r"(before|after)/", rf"{tmp_path}/\1/", row)
+        assert shell(f"{path}\n{row}")
 
 
 @needs.file(MEASURE, "make harness")
