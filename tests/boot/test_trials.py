@@ -240,7 +240,7 @@ def test_a_way_to_try_that_was_not_checked_is_none_of_two(host: Host) -> None:
     """Below a root nothing tells what GRUB's environment block lies on: apply looked."""
     host.write("etc/probe/abstraction", "lvm\n")
     host.update_grub()
-    assert "\nno 'lowlat-gen trial': " in host.done("apply")
+    assert "\nthe boot loader cannot try the entry: " in host.done("apply")
     once = "'lowlat-gen trial', or --kexec if it refuses, boots the line once\n"
     assert once in host.done("status")
     hint = host.lowlat("promote", "--dry-run").refused()
@@ -258,7 +258,9 @@ def test_a_trial_is_refused_without_room_for_its_flag(host: Host) -> None:
     environment.write_text("saved_entry=0\n")
     assert "environment block" in refusal(host, "trial")
     said = host.done("apply")
-    assert "\nno 'lowlat-gen trial': /boot/grub/grubenv is no environment block" in said
+    assert (
+        "\nthe boot loader cannot try the entry: /boot/grub/grubenv is no environment block" in said
+    )
     by_kexec = "'lowlat-gen trial --kexec' boots the tuned line once, without the boot loader"
     assert said.endswith(f"\n{by_kexec}\n")
     environment.unlink()

@@ -308,7 +308,7 @@ def test_a_plan_of_a_capture_names_the_core_the_interface_and_the_machine() -> N
     for options in ((), ("--brief",)):
         out = lowlat("plan", "--root", CAPTURES["gold-6242-htoff"], *options).out.strip()
         assert out.endswith(
-            "Next, on that machine, to add a boot entry to try:\n  lowlat-gen apply"
+            "Next, on that machine, to see what it would change:\n  sudo lowlat-gen apply --dry-run"
         )
 
 

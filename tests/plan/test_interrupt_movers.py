@@ -12,7 +12,7 @@ import pytest
 
 from lowlat.host.root import Root
 from lowlat.plan import profile
-from lowlat.verbs import doctor
+from lowlat.verbs import doctor_lacks
 from support.cli import lowlat
 from support.machines import CONFIG, machine, write_tree
 
@@ -175,7 +175,9 @@ def test_verify_and_doctor_name_them_too(tmp_path: Path) -> None:
     verify = ("verify", "--json", "--root", root, "--plan", plan)
     said = lowlat(*verify).out
     assert f"may move interrupts to CPU 1-3, isolated: /{CONF} has {LIST}=4-3" in said
-    lacking = [each.mend for each in doctor.lacks(Root(str(root))) if each.use == "isolated CPUs"]
+    lacking = [
+        each.mend for each in doctor_lacks.lacks(Root(str(root))) if each.use == "isolated CPUs"
+    ]
     assert len(lacking) == 1 and f"{LIST}=1-3 (before" in lacking[0]
     # Without a ban list, what the running kernel shows decides.
     (root / CONF).unlink()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lowlat.host.root import Root
-from lowlat.verbs.doctor import lacks
+from lowlat.verbs.doctor_lacks import lacks
 from support import needs
 from support.cli import SHELL_GEN, lowlat
 from support.machines import CPU, machine, write_tree

@@ -20,9 +20,9 @@ _TESTS = str(Path(__file__).resolve().parents[1])
 #: stand-ins write into folders that only root can enter.
 _VERB = """\
 import sys
-from lowlat.rehearse import enclosure, qemu, vm
+from lowlat.rehearse import enclosure, qemu, ready, vm
 enclosure.closed = lambda path: None
-vm.check_tools = lambda: None
+ready.check_programs = lambda: None
 qemu.kvm_works = lambda image: False
 vm.runner = lambda: {runner!r}
 qemu.program = lambda: "/bin/true"

@@ -32,7 +32,7 @@ LINE = (
 MOST = {
     ("plan", "--brief"): 11,
     ("plan",): 25,
-    ("doctor",): 5,
+    ("doctor",): 6,
     ("cpus", "isolated", "--planned"): 1,
     ("lint", LINE): 11,
 }

@@ -9,11 +9,14 @@ import io
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Optional
+from unittest import mock
 from urllib.parse import unquote_to_bytes
 
 import pytest
 
 from lowlat import cli
+from lowlat.verbs import refusals
+from lowlat.view.offer import on_any_machine
 
 #: If this became markup, it would run a program, use the network or break out of an attribute.
 HOSTILE = "\"'><script>alert(1)</script><img src=//evil.example/x onerror=alert(2)>\x1b[31m"
@@ -67,7 +70,9 @@ class Desk:
         self._capsys = capsys
 
     def call(self, *words: str) -> tuple[int, str, str]:
-        status = cli.main(["report", *words])
+        # What the page offers next is not that of the machine that runs the test.
+        with mock.patch.object(refusals, "offered_here", on_any_machine):
+            status = cli.main(["report", *words])
         printed = self._capsys.readouterr()
         return status, printed.out, printed.err
 

@@ -15,7 +15,7 @@ import pytest
 from lowlat.base import process
 from lowlat.base.errors import LowlatError
 from lowlat.plan import profile
-from lowlat.rehearse import vm
+from lowlat.rehearse import ready, vm
 from lowlat.rehearse.vm_size import VmSize
 from support import needs
 from support.guest import emulator, image, installed, results
@@ -66,7 +66,7 @@ class TunedGuest:
             if process.find(program) is None:
                 needs.absent(f"{program} is not installed on this host")
         try:
-            vm.check_tools()
+            ready.check_programs()
         except LowlatError as error:
             needs.absent(str(error))
         self._lay_out(folder, str(folder))

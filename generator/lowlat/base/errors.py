@@ -33,5 +33,9 @@ class Refused(LowlatError):
     status = 2
 
 
+class NotYet(Refused):
+    """Refused only until another command of lowlat-gen has run, which the hint names."""
+
+
 class Unmet(LowlatError):
     """Completed, but a check failed (exit status 1)."""

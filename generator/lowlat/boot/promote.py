@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Optional
 
-from lowlat.base.errors import Refused
+from lowlat.base.errors import NotYet, Refused
 from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, hooks, kexec, places, trials, way_to_try
 from lowlat.boot.disk import Disk
 from lowlat.boot.foreseen import Foreseen
+from lowlat.boot.loaders import by_hand
+from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.programs import Unchecked
@@ -24,7 +26,7 @@ def check_applied(root: Root) -> None:
     """Raises Refused if there are no lowlat entries to choose from."""
     made = decisions.read(root)
     if made is None:
-        raise Refused("nothing is applied here", hint="'lowlat-gen apply' comes first")
+        raise NotYet("nothing is applied here", hint="'lowlat-gen apply' comes first")
     if made.boot == "tuned":
         why = "TuneD's bootloader plugin changes the stock entries: there is none to try once"
         raise Refused(why, hint="apply with --boot own")
@@ -63,6 +65,24 @@ def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:
         why = f"there is no tuned entry for Linux {(release or '')[:64]}".rstrip()
         raise Refused(why, hint="'lowlat-gen status' lists them")
     return chosen
+
+
+def triable_entry(
+    root: Root, release: Optional[str], by_kexec: bool
+) -> tuple[Loader, BootMenu, BootEntry, list[str]]:
+    """applied_entry(), and what check_returns() could not check. Raises Refused as both do."""
+    loader, boot, entry = applied_entry(root, release)
+    return loader, boot, entry, check_returns(root, loader, entry if by_kexec else None)
+
+
+def promotable_entry(root: Root, release: Optional[str]) -> tuple[Loader, BootMenu, BootEntry]:
+    """applied_entry(). Also raises Refused if it was not tried, where it can be and does not boot
+    already."""
+    loader, boot, entry = applied_entry(root, release)
+    untriable = isinstance(loader, ByHand) and (boot.default == entry or by_hand.no_kexec(root))
+    if not untriable:
+        check_tried(root, loader, entry)
+    return loader, boot, entry
 
 
 def check_returns(root: Root, loader: Loader, by_kexec: Optional[BootEntry] = None) -> list[str]:
@@ -196,7 +216,7 @@ def check_tried(root: Root, loader: Loader, entry: BootEntry) -> None:
         return
     changed = any(f"lowlat-{entry.release}-" in each for each in seen)
     why = "its line changed since it was tried" if changed else "it was not tried yet"
-    raise Refused(f"{entry.id}: {why}", hint=way_to_try.next_steps(root, loader))
+    raise NotYet(f"{entry.id}: {why}", hint=way_to_try.next_steps(root, loader))
 
 
 def promote(root: Root, loader: Loader, entry: BootEntry, follow: bool) -> BootMenu:

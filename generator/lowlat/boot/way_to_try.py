@@ -46,6 +46,8 @@ def cannot_once(loader: Loader) -> Optional[str]:
 def next_steps(root: Root, loader: Loader) -> str:
     """The way to a line that was tried, as a hint."""
     way = command(root, loader, loader.describe())
+    if way == BY_ENTRY and (why_not := cannot_once(loader)):
+        return f"no trial is possible here: {why_not}"
     if way == EITHER:
         return f"'{BY_ENTRY}' and reboot, or '{BY_KEXEC}' and 'systemctl kexec', then promote"
     start = "'systemctl kexec'" if way == BY_KEXEC else "reboot"

@@ -23,7 +23,7 @@ SCHEMA = "lowlat.now/1"
 #: Set in the running kernel whatever the profile has for a boot.
 _ADDED = ("cpuset.cpus", "cpuset.partition", "cpuset.sets", "irqbalance.banned_cpus")
 
-_BOOT = "'lowlat-gen apply' without --now adds a boot entry that isolates"
+_BOOT = "'lowlat-gen plan' shows what a boot would isolate"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, Callable, Optional, TypeVar
 
 from lowlat.base import bounds, files, reader, trust
-from lowlat.base.errors import Refused
+from lowlat.base.errors import NotYet, Refused
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Tunable, ValueFormat
 from lowlat.host import runstate
@@ -68,7 +68,7 @@ def read(path: Optional[str], root: Root) -> Plan:
         return _parse(path, _read_named(path))
     plan = read_kept(PLAN, root)
     if plan is None:
-        raise Refused(f"{PLAN}: no plan is applied here", hint="give one with --plan FILE")
+        raise NotYet("no plan is applied here", hint="give one with --plan FILE")
     return plan
 
 

@@ -98,18 +98,28 @@ def fetch(text: str, cache: Path, distribution: Optional[Distribution] = None) -
     raise Refused(why, hint=f"'apt-cache search linux-image' lists them; {_BY_HAND}")
 
 
-def detect() -> Distribution:
-    """The host's distribution. Raises Refused if it is not Debian or Ubuntu."""
-    release: Mapping[str, str] = {}
+def _release() -> Mapping[str, str]:
     with suppress(OSError, AttributeError):  # new in Python 3.10
-        release = platform.freedesktop_os_release()
-    name, codename = release.get("ID", "linux"), release.get("VERSION_CODENAME", "sid")
-    arch = _ARCH.get(platform.machine())
+        return platform.freedesktop_os_release()
+    return {}
+
+
+def check_host() -> None:
+    """Raises Refused if this is not Debian or Ubuntu, or lacks a program for their packages."""
+    name = _release().get("ID", "linux")
     tools = ("apt-get", "apt-cache", "dpkg-deb", "depmod")
     missing = [tool for tool in tools if process.find(tool) is None]
-    if name not in _MIRRORS or arch is None or missing:
+    if name not in _MIRRORS or platform.machine() not in _ARCH or missing:
         what = f"without {missing[0]}" if missing else f"on {name} ({platform.machine()})"
         raise Refused(f"--fetch-kernel does not work {what}", hint=_BY_HAND)
+
+
+def detect() -> Distribution:
+    """The host's distribution. Raises Refused as check_host() does."""
+    check_host()
+    release = _release()
+    name, codename = release["ID"], release.get("VERSION_CODENAME", "sid")
+    arch = _ARCH[platform.machine()]
     told = dict(reversed(_mirrors()))
     # Third-party repositories may use a suite's name too, but hardly ever with -updates.
     mirror = told.get(f"{codename}-updates") or told.get(codename) or _MIRRORS[name]

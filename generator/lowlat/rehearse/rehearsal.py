@@ -19,8 +19,7 @@ from lowlat.plan import profile
 from lowlat.plan.planner import make_plan
 from lowlat.probe import probe
 from lowlat.rehearse import arm as arms
-from lowlat.rehearse import campaign, enclosure, packages, qemu, store, vm
-from lowlat.rehearse import kernel as kernels
+from lowlat.rehearse import campaign, qemu, ready, store, vm
 from lowlat.rehearse.arm import PlannedArm
 from lowlat.rehearse.boots import Booted, KernelBoots
 from lowlat.rehearse.jobs import work
@@ -86,7 +85,7 @@ def prepare(
     options: RehearseOptions, results: Path, begun: Optional[Request] = None
 ) -> tuple[Machine, Request, tuple[KernelBoots, ...]]:
     """Find the kernels and size the guest; every refusal happens here."""
-    vm.check_tools()
+    ready.check_programs()
     machine = probe(Root())
     options.check(shape(machine, options.cpus, options.memory, emulated=None).cpus)
     chosen = begun.kernels if begun else _kernels(options)
@@ -96,7 +95,7 @@ def prepare(
     stages = tuple(_stage(options, machine, kernel, results) for kernel in chosen)
     vm.check_paths(results)
     for kernel in chosen:
-        enclosure.check(vm.runs_on(kernel))
+        ready.check_reach(kernel)
     request = begun or Request(options, chosen, made_with, secrets.randbits(32))
     if not begun:
         request.make(results)
@@ -104,7 +103,7 @@ def prepare(
 
 
 def _kernels(options: RehearseOptions) -> tuple[BootableKernel, ...]:
-    named = tuple(find_kernel(text, fetch=options.fetch) for text in options.kernels)
+    named = tuple(ready.find_kernel(text, fetch=options.fetch) for text in options.kernels)
     releases = [kernel.release for kernel in named]
     for text, release in zip(options.kernels, releases):
         if releases.count(release) > 1:
@@ -121,19 +120,6 @@ def _stage(
     stage = KernelBoots(options, machine, kernel, guest, kvm, results / kernel.release)
     say(f"  {kernel.release}: {stage.how}")
     return stage
-
-
-def find_kernel(text: str, *, fetch: bool) -> BootableKernel:
-    """The kernel to boot, with ``fetch`` also from the distribution's packages. Raises Refused if
-    there is none."""
-    kernel = kernels.find(text)
-    if kernel is not None:
-        return kernel
-    if fetch:
-        return packages.fetch(text, kernels.cache_folder())
-    which = f"--kernel {text}: no such kernel" if text else "no bootable kernel"
-    hint = "--fetch-kernel takes one from the distribution's packages, --kernel PATH names one"
-    raise Refused(f"{which} in /boot or the cache", hint=hint)
 
 
 def _plan_boots(machine: Machine, stages: Sequence[KernelBoots], jobs: int) -> None:

@@ -60,14 +60,6 @@ class GuestBoot:
         return () if self.kvm else qemu.emulation(self.kernel.release, self.shape.cpus)
 
 
-def check_tools() -> None:
-    """Raises Refused if virtme-ng, QEMU or a program that they need is not installed."""
-    runner()
-    qemu.program()
-    for program in TOOLS:
-        process.need(program)
-
-
 def check_paths(results: Path) -> None:
     """Raises Refused if the guest's kernel command line would split a path."""
     for path in (runner(), str(results.absolute())):

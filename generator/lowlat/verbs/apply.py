@@ -8,17 +8,16 @@ from typing import Optional
 from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused
 from lowlat.boot import apply, kexec, trials, tuned_plugin, way_to_try
-from lowlat.boot import decision as decisions
 from lowlat.boot.apply import Proposal
-from lowlat.boot.decision import Decision, Planner
+from lowlat.boot.decision import Decision
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.interface import BootMenu, Loader, refuse_pending
 from lowlat.boot.programs import Unchecked
 from lowlat.host.root import Root
-from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
-from lowlat.probe import host_name, probe
-from lowlat.verbs import apply_now, chosen_plan, options
+from lowlat.probe import host_name
+from lowlat.verbs import apply_now, chosen_apply, chosen_plan, options
+from lowlat.verbs.chosen_apply import ChosenApply
 from lowlat.verbs.options import PlanChoice
 
 
@@ -48,19 +47,17 @@ def main(args: ApplyArguments) -> int:
             why = "--now changes no boot: --boot, --runtime and the like are for one"
             raise Refused(why, hint="leave --now or the others out")
         return apply_now.isolate(args.plan, args, root)
-    made = decisions.read(root)
-    decide = _previous if args.previous else _as_asked
-    machine, plan, decision = decide(args, root, made)
-    proposal, loader = apply.prepare(root, machine, plan, decision)
-    refusals = list(apply.lacks(root, decision.runtime))
-    if refusals and not args.dry_run:
-        raise refusals[0]
+    chosen = _chosen(args, root)
+    proposal, loader, made = chosen.proposal, chosen.loader, chosen.made
+    refusals = list(chosen.lacking)
+    if not args.dry_run:
+        chosen.check()
     lacking = [f"missing: {lack}" for lack in refusals]
     boot = loader.describe()
     changed = not apply.is_in_place(proposal, boot, root)
     before, after = apply.lines(proposal.plan, boot)
     said = [] if made is None else list(_compared(made, proposal.decision, changed))
-    if decision.boot == "tuned":
+    if proposal.decision.boot == "tuned":
         said += list(_by_tuned(proposal, boot, root, args.dry_run))
     elif args.dry_run:
         pending, refused = _pending(loader, args.accept_pending)
@@ -76,31 +73,13 @@ def main(args: ApplyArguments) -> int:
     return 0
 
 
-def _as_asked(
-    args: ApplyArguments, root: Root, made: Optional[Decision]
-) -> tuple[Machine, Plan, Decision]:
-    """What the options ask for; what they leave open is as in the applied decision."""
-    choice = chosen_plan.repeated(args.plan, root)
-    chosen = chosen_plan.make_plan(choice, root)
-    plan, boot_by = chosen.plan, args.boot or (made.boot if made else "own")
-    runtime = args.runtime or (made.runtime if made else "tuned")
-    decision = Decision(plan.profile, plan.isolated, choice.wanted, boot_by, runtime)
-    return chosen.machine, plan, decision
-
-
-def _previous(
-    args: ApplyArguments, root: Root, made: Optional[Decision]
-) -> tuple[Machine, Plan, Decision]:
-    """What the applied decision replaced, and its plan of the running kernel."""
+def _chosen(args: ApplyArguments, root: Root) -> ChosenApply:
+    if not args.previous:
+        return chosen_apply.prepare(args.plan, root, args.boot, args.runtime)
     if args.plan != PlanChoice() or args.boot or args.runtime:
         why = "--previous applies a plan with all the options that it was made with"
         raise Refused(why, hint="leave the other options of the plan out")
-    kept = decisions.read_replaced(root) if made else None
-    if kept is None:
-        raise Refused("--previous: no plan was replaced here", hint="name the plan by its options")
-    machine = probe(root)
-    plan = Planner(kept.decision, root, machine).plan(machine.kernel.release or "")
-    return machine, plan, kept.decision
+    return chosen_apply.prepare_previous(root)
 
 
 def _compared(made: Decision, decision: Decision, changed: bool) -> Iterator[str]:
@@ -143,7 +122,7 @@ def _shown(proposal: Proposal, loader: Loader, root: Root, boot: BootMenu) -> It
         yield f"would {would} for Linux {plan.kernel}: … {plan.boot_line}"
     yield from options.foreseen(apply.foresee(proposal, loader, root))
     if isinstance(loader, ByHand):
-        yield from _steps(loader, proposal.plan)
+        yield from _steps(loader, proposal.plan, done=False)
 
 
 def _pending(loader: Loader, accept: bool) -> tuple[list[str], list[Refused]]:
@@ -169,7 +148,7 @@ def _applied(
     yield from _notes(proposal)
     if isinstance(loader, ByHand):
         yield "the plan is stored"
-        yield from _steps(loader, proposal.plan)
+        yield from _steps(loader, proposal.plan, done=True)
         return
     for entry in boot.tuned():
         yield f"{'kept' if before.by_id(entry.id) else 'added'} the entry {entry.id}"
@@ -191,20 +170,21 @@ def _way_to_try(loader: Loader, root: Root, boot: BootMenu) -> Iterator[str]:
     if not why_not:
         yield "'lowlat-gen trial' boots the tuned entry once"
         return
-    yield f"no 'lowlat-gen trial': {why_not}"
+    yield f"the boot loader cannot try the entry: {why_not}"
     entry = next(boot.tuned(trial=True))
-    yield from _by_kexec(kexec.why_not(root, entry.release, entry.words))
+    yield _by_kexec(kexec.why_not(root, entry.release, entry.words), done=True)
 
 
-def _steps(loader: ByHand, plan: Plan) -> Iterator[str]:
+def _steps(loader: ByHand, plan: Plan, *, done: bool) -> Iterator[str]:
+    """What is left to a person; the trial is named once apply is ``done``."""
     yield f"no boot entry, as this machine boots with {loader.name}: {loader.cannot_try}"
-    yield from _by_kexec(loader.no_kexec(plan))
+    yield _by_kexec(loader.no_kexec(plan), done=done)
     yield "to boot the tuned line every time:"
     yield from loader.steps(plan).splitlines()
 
 
-def _by_kexec(why_not: str) -> Iterator[str]:
+def _by_kexec(why_not: str, *, done: bool) -> str:
     if why_not:
-        yield f"no 'lowlat-gen trial --kexec' either: {why_not}"
-    else:
-        yield "'lowlat-gen trial --kexec' boots the tuned line once, without the boot loader"
+        return f"nor can kexec try it: {why_not}"
+    way = f"'{way_to_try.BY_KEXEC}' boots" if done else "kexec can boot"
+    return f"{way} the tuned line once, without the boot loader"

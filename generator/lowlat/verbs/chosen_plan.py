@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Optional
 
 from lowlat.base.errors import Refused
-from lowlat.host.root import Root
+from lowlat.host.root import CPU, Root
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Kernel, Machine
@@ -103,6 +103,21 @@ def applied(root: Root, release: Optional[str] = None) -> Optional[Plan]:
     return plan if plan and release in (None, plan.kernel) else None
 
 
+def in_force(path: Optional[str], root: Root) -> Plan:
+    """The named plan, else that of ``apply --now``, else the applied one, else the one that the
+    run-time settings were started with. Raises Refused if there is none, or if it is another
+    machine's."""
+    known = None
+    if path is None:
+        isolated = store.now(root)
+        stored = isolated and isolated.plan
+        stored = stored or applied(root) or store.read_kept(store.PLAN, root)
+        known = stored or store.in_use(root)
+    plan = known or store.read(path, root)
+    store.check_here(plan, path or store.PLAN, root)
+    return plan
+
+
 def repeated(choice: PlanChoice, root: Root) -> PlanChoice:
     """The choice; if it asks for nothing, what was asked for when the applied plan was made."""
     if choice.asks or root.absent(store.DECISION):
@@ -126,6 +141,17 @@ def here(root: Root, choice: PlanChoice) -> tuple[Plan, str]:
     if known := applied(root):
         return known, "the applied plan"
     return current.plan(profile.DEFAULT, root), "the default plan, as none is applied"
+
+
+def auto_cpus(root: Root, planned: Optional[CpuSet] = None) -> CpuSet:
+    """The CPUs on which ``run`` starts a program: those of a set, by default the isolated ones of
+    here(), that are online. Raises Refused if there are none."""
+    planned = here(root, PlanChoice())[0].isolated if planned is None else planned
+    # CPUs of the plan that are offline now come back with its boot.
+    cpus = planned & (root.read_cpus(f"{CPU}/online") or planned)
+    if not cpus:
+        raise Refused("--cpus auto: no CPU is isolated", hint="name some with --cpus LIST")
+    return cpus
 
 
 def _difference(plan: Plan, known: Optional[Plan]) -> str:

@@ -12,7 +12,7 @@ from lowlat.base.errors import Refused
 from lowlat.base.terminal import bold, filled, item, section
 from lowlat.catalogue import lookup
 from lowlat.draw.text import WIDE, shorten
-from lowlat.host.archive import Archive, open_root
+from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Machine
@@ -21,7 +21,7 @@ from lowlat.plan import store, worth
 from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.now import NowPlan
 from lowlat.runtime.kthreads import display_name
-from lowlat.verbs import chosen_plan, options
+from lowlat.verbs import chosen_plan, options, plan_next
 from lowlat.verbs.chosen_plan import ChosenPlan
 from lowlat.verbs.options import PlanChoice
 from lowlat.verify.diff import CMDLINE, Change, Diff, diff
@@ -31,12 +31,6 @@ _SHORT = 40
 
 #: The number of warnings there.
 _MOST_WARNINGS = 3
-
-_NEXT = "Next, to add a boot entry to try ('rehearse' boots one in a virtual machine):"
-
-_NEXT_NOW = "Next, to set this until 'rollback' or the next boot takes it back:"
-
-_NEXT_THERE = "Next, on that machine, to add a boot entry to try:"
 
 
 @dataclass(frozen=True)
@@ -91,7 +85,7 @@ def _now(args: PlanArguments, root: Root) -> int:
         return 0
     drawing = [] if args.brief else options.drawing(machine, plan.isolated, "  ")
     lines = describe_now(found, drawing, _left(args, machine, plan), reasons=args.all)
-    end = (_NEXT_NOW, f"  {options.command('apply --now', args.plan)}")
+    end = plan_next.now(args.plan, root)
     options.show(args.json, found.to_json, chain([bold(f"Plan {plan.id}: {title}")], lines, end))
     return 0
 
@@ -131,8 +125,7 @@ def _next(choice: PlanChoice, root: Root, plan: Plan) -> Iterator[str]:
     if _is_applied(plan, root):
         yield "This plan is applied: 'lowlat-gen status' tells the next step."
         return
-    yield _NEXT_THERE if isinstance(root, Archive) else _NEXT
-    yield f"  {options.command('apply', choice)}"
+    yield from plan_next.boot(choice, root)
 
 
 def _is_applied(plan: Plan, root: Root) -> bool:

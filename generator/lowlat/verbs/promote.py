@@ -20,12 +20,11 @@ class PromoteArguments(options.EntryArguments):
 
 def main(args: PromoteArguments) -> int:
     root = args.open()
-    loader, boot, entry = promote.applied_entry(root, args.kernel)
+    loader, boot, entry = promote.promotable_entry(root, args.kernel)
     if isinstance(loader, ByHand):
         said = list(_left(root, loader, entry, boot.default == entry))
         options.show_change(args.json, False, said, line_of(boot.default), line_of(entry))
         return 0
-    promote.check_tried(root, loader, entry)
     follow, tried = args.follow_kernels, entry
     entry = boot.promoted(tried, follow)
     as_asked = trials.read(root).follow is follow and boot.default == entry
@@ -49,8 +48,6 @@ def main(args: PromoteArguments) -> int:
 def _left(root: Root, loader: ByHand, entry: BootEntry, boots: bool) -> Iterator[str]:
     """What is left to a person, once the line was tried or if it cannot be."""
     why = by_hand.no_kexec(root)
-    if not why and not boots:
-        promote.check_tried(root, loader, entry)
     yield f"this machine boots with {loader.name}: lowlat leaves it to you"
     if why and not boots and entry.id not in trials.read(root).seen:
         yield f"note: this line was not tried, and kexec cannot try it: {why}"

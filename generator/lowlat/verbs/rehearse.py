@@ -4,7 +4,7 @@
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional
 
@@ -17,7 +17,7 @@ from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.rehearsal import Rehearsal, rehearse
 from lowlat.rehearse.results import describe, findings, write
 from lowlat.report.verdict import REFUSED
-from lowlat.verbs import options
+from lowlat.verbs import options, refusals
 from lowlat.view import screen
 from lowlat.view.arm import Group
 
@@ -46,7 +46,7 @@ def main(args: RehearseArguments) -> int:
         raise
     wrong = tuple(findings(done))
     path = write(done, wrong)
-    groups = list(compared(done))
+    groups = [replace(one, offered=refusals.offered_here) for one in compared(done)]
     _tell(done, wrong, groups)
     if groups:
         say(f"Page: {write_page(groups, results)}")
@@ -70,7 +70,7 @@ def _tell(done: Rehearsal, wrong: Sequence[str], groups: Sequence[Group]) -> Non
     for one in groups:
         if len(groups) > 1:
             say(bold(f"── {one.title}"))
-        say(Encoded(screen.render(one.comparison).rstrip()))
+        say(Encoded(screen.render(one.comparison, one.offered).rstrip()))
         say()
 
 

@@ -19,7 +19,7 @@ from lowlat.report.campaign import held_against
 from lowlat.report.comparison import compare
 from lowlat.report.pairs_by_name import paired
 from lowlat.report.verdict import REFUSED
-from lowlat.verbs import report_output
+from lowlat.verbs import refusals, report_output
 from lowlat.verbs.report_output import FORMS, ReportArguments
 from lowlat.view import screen
 
@@ -54,9 +54,12 @@ def main(args: ReportArguments) -> int:
     )
     written = report_output.write(args, comparison)
     forms = [form for name, form in FORMS.items() if getattr(args, name)]
-    sys.stdout.write((forms or [screen.render])[0](comparison))
-    for line in written if not forms else ():
-        say(line)
+    if forms:
+        sys.stdout.write(forms[0](comparison))
+    else:
+        sys.stdout.write(screen.render(comparison, refusals.offered_here))
+        for line in written:
+            say(line)
     limit_words.check(comparison.limits)
     gate.check(comparison.gates, several=comparison.several)
     return 1 if any(report.verdict == REFUSED for report in comparison.reports) else 0

@@ -21,6 +21,7 @@ from lowlat.report import article, as_json, as_markdown
 from lowlat.report.arm import Arm
 from lowlat.report.comparison import Comparison, set_ups
 from lowlat.report.limits import PRESETS
+from lowlat.verbs import refusals
 from lowlat.view.arm import Group
 from lowlat.view.contents import endpoint_data
 from lowlat.view.plot.figure import Data, csv_text
@@ -134,7 +135,7 @@ def write(args: ReportArguments, comparison: Comparison) -> tuple[str, ...]:
             if args.plan is not None
             else _stored(comparison.arms[1:2])
         )
-        told.append(_page(args, render(Group("", comparison, plan))))
+        told.append(_page(args, render(Group("", comparison, plan, refusals.offered_here))))
     return tuple(told)
 
 
@@ -145,7 +146,9 @@ def write_article(args: ReportArguments, arms: Sequence[Arm]) -> str:
         return text
     from lowlat.view.html import render_groups
 
-    groups = [Group(title or "set-ups", one) for title, one in set_ups(*arms)]
+    groups = [
+        Group(title or "set-ups", one, None, refusals.offered_here) for title, one in set_ups(*arms)
+    ]
     return f"{text}\n{_page(args, render_groups('OS noise by set-up', groups))}\n"
 
 

@@ -102,15 +102,15 @@ def _place(args: RunArguments, plan: Optional[Plan], root: Root) -> Launch:
 
 
 def _listed(text: str, planned: Optional[CpuSet], root: Root) -> CpuSet:
-    online = root.read_cpus(f"{CPU}/online")
+    if planned is not None:
+        return chosen_plan.auto_cpus(root, planned)
     try:
-        # CPUs of the plan that are offline now come back with its boot.
-        listed = CpuSet.parse_list(text) if planned is None else planned & (online or planned)
+        listed = CpuSet.parse_list(text)
     except CpuSetError as error:
         raise Refused(f"--cpus {text[:60]}: {error}", hint="such as 2-5,8") from error
     if not listed:
         raise Refused(f"--cpus {text[:60]}: no CPU is isolated", hint="name some with --cpus LIST")
-    missing = listed - (online or listed)
+    missing = listed - (root.read_cpus(f"{CPU}/online") or listed)
     if missing:
         raise Refused(f"--cpus {text[:60]}: CPU {missing} is not online")
     return listed

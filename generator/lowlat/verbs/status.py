@@ -15,9 +15,10 @@ from lowlat.host.root import Root
 from lowlat.model.machine import Machine
 from lowlat.probe import probe
 from lowlat.probe.container import told
-from lowlat.verbs import chosen_plan, options
+from lowlat.verbs import chosen_plan, options, refusals
 
-#: By state: its meaning ("is"), the next command, and the purpose of that command.
+#: By state: its meaning ("is"), then each next command, or commands of which the first counts that
+#: is not refused, and the purpose.
 _STATES = resources.texts("verbs/status.ini")
 
 
@@ -31,21 +32,22 @@ class StatusArguments:
 
 
 def main(args: StatusArguments) -> int:
-    found = status.read(open_root(args.root))
-    options.show(args.json, found.to_json, _describe(found))
+    root = open_root(args.root)
+    found = status.read(root)
+    options.show(args.json, found.to_json, _describe(found, root))
     return 0
 
 
 def standing() -> int:
     """Print this machine's state and the next step, as lowlat-gen does without a verb."""
     root = Root()
-    for line in _standing(status.read(root), probe(root)):
+    for line in _standing(status.read(root), probe(root), root):
         say(line)
     return 0
 
 
-def _standing(found: Status, machine: Machine) -> Iterator[str]:
-    (_, meaning), *steps = _texts(found)
+def _standing(found: Status, machine: Machine, root: Root) -> Iterator[str]:
+    (_, meaning), *steps = _texts(found, root)
     yield bold(f"lowlat {__version__}: {meaning}")
     yield from item("machine", machine.processor.model or machine.arch or "unknown")
     yield from item("CPUs", f"{machine.cpus.online}; isolated: {machine.cpus.isolated or 'none'}")
@@ -54,15 +56,17 @@ def _standing(found: Status, machine: Machine) -> Iterator[str]:
     yield from item("running", _running(found))
     if machine.container:
         yield from item("container", f"{machine.container}: {told(machine.container)[1]}")
-    yield from section("Next", (line for step in steps for line in item(*step)))
+    shown = (refusals.offered_step(ways.split(" | "), why, root) for ways, why in steps)
+    yield from section("Next", (line for step in shown if step for line in item(*step)))
     yield ""
     yield "'lowlat-gen doctor' shows what is missing here, 'lowlat-gen help' all verbs."
 
 
-def _texts(found: Status) -> list[tuple[str, str]]:
+def _texts(found: Status, root: Root) -> list[tuple[str, str]]:
     """The meaning of the state, under "is", then each next command with its purpose."""
     state = "loaded" if found.loaded else found.state
     ways = {
+        "refused": state == "applied" and found.trial and refusals.refusal(found.trial, root),
         "kexec": found.trial == way_to_try.BY_KEXEC,
         "either": found.trial == way_to_try.EITHER,
         "hand": found.by_hand,
@@ -78,8 +82,8 @@ def _running(found: Status) -> str:
     return f"Linux {running.kernel or 'unknown'}, {kind}"
 
 
-def _describe(found: Status) -> Iterator[str]:
-    yield _texts(found)[0][1]
+def _describe(found: Status, root: Root) -> Iterator[str]:
+    yield _texts(found, root)[0][1]
     if found.now:
         plan = found.now.plan
         yield f"now       {_NOW}: {chosen_plan.summary(plan.profile, plan.isolated)}"

@@ -19,8 +19,7 @@ class TrialArguments(options.EntryArguments):
 
 def main(args: TrialArguments) -> int:
     root = args.open()
-    loader, boot, entry = promote.applied_entry(root, args.kernel)
-    unchecked = promote.check_returns(root, loader, entry if args.kexec else None)
+    loader, boot, entry, unchecked = promote.triable_entry(root, args.kernel, args.kexec)
     name = entry_line.trial_id(entry.id)
     changed = not promote.is_set(root, loader, boot, entry, args.kexec)
     if args.dry_run:

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from lowlat.base.arguments import flag
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import filled, say
-from lowlat.boot import apply, entry_line, promote
+from lowlat.boot import entry_line, promote
 from lowlat.boot.apply import Proposal
-from lowlat.boot.decision import Decision
 from lowlat.boot.loaders.interface import Loader, refuse_pending
 from lowlat.host import tuned
 from lowlat.host.root import Root
@@ -20,7 +19,7 @@ from lowlat.tune.schedule import WORK, decide
 from lowlat.tune.start import WITHIN, TuneOptions
 from lowlat.tune.state import SCHEMA, LoopState, Outcome, Phase, read
 from lowlat.tune.within import WithinLoop
-from lowlat.verbs import chosen_plan, options
+from lowlat.verbs import chosen_apply, chosen_plan, options
 from lowlat.verbs.options import PlanChoice
 
 #: The phases in which the unit's call may leave the loop.
@@ -78,16 +77,8 @@ def main(args: TuneArguments) -> int:
 
 
 def _prepare(root: Root, args: TuneArguments) -> tuple[Proposal, Loader, LoopState]:
-    start.check_none(root)
-    choice = chosen_plan.repeated(args.plan, root)
-    chosen = chosen_plan.make_plan(choice, root)
-    plan = chosen.plan
-    start.check_boot(root, plan)
-    decision = Decision(plan.profile, plan.isolated, choice.wanted)
-    proposal, loader = apply.prepare(root, chosen.machine, plan, decision)
-    for lack in apply.lacks(root, decision.runtime):
-        raise lack
-    return proposal, loader, start.prepare(root, proposal, loader, args.wanted)
+    chosen, state = chosen_apply.prepare_tune(args.plan, root, args.wanted)
+    return chosen.proposal, chosen.loader, state
 
 
 def _within(root: Root, args: TuneArguments) -> int:

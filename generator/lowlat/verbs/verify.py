@@ -10,9 +10,6 @@ from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
 from lowlat.host.archive import Archive, open_root
-from lowlat.host.root import Root
-from lowlat.model.plan import Plan
-from lowlat.plan import store
 from lowlat.verbs import chosen_plan, options
 from lowlat.verbs.verify_output import describe
 from lowlat.verify import counters
@@ -44,8 +41,7 @@ def main(args: VerifyArguments) -> int:
     root = open_root(args.root)
     if isinstance(root, Archive) and root.absent(_ALWAYS):
         raise Refused(f"{args.root}: holds no evidence", hint="'capture --evidence' saves it")
-    plan = the_plan(args.plan, root)
-    store.check_here(plan, args.plan or store.PLAN, root)
+    plan = chosen_plan.in_force(args.plan, root)
     cpus, wanted = plan.isolated, options.count_seconds(args.duration)
     if root.live and cpus and wanted and not args.json:
         say(f"counting interrupts on CPU {cpus} for {wanted:g} s …")
@@ -66,15 +62,3 @@ def _check_limit(limit: int, rates: Mapping[int, float]) -> None:
     if cpu is not None and rates[cpu] > limit:
         what = f"CPU {cpu} takes {rates[cpu]:.1f} interrupts per second"
         raise Unmet(f"--limit {limit} not met: {what}")
-
-
-def the_plan(path: Optional[str], root: Root) -> Plan:
-    """The named plan, else that of ``apply --now``, else the applied one, else the one that the
-    run-time settings were started with. Raises Refused if there is none."""
-    known = None
-    if path is None:
-        isolated = store.now(root)
-        stored = isolated and isolated.plan
-        stored = stored or chosen_plan.applied(root) or store.read_kept(store.PLAN, root)
-        known = stored or store.in_use(root)
-    return known or store.read(path, root)

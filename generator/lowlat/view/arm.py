@@ -15,6 +15,7 @@ from lowlat.report.arm import Arm
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
 from lowlat.report.verdict import REFUSED, TESTED
+from lowlat.view.offer import Offered, on_any_machine
 
 #: Classes of the style sheet, each with its colour; a drawing has at most this many arms.
 _KINDS = ("before", "after", "third", "fourth", "fifth", "sixth")
@@ -32,11 +33,13 @@ class ViewArm:
 
 @dataclass(frozen=True)
 class Group:
-    """A comparison with its title on a page of several, and the plan for the reasons."""
+    """A comparison with its title on a page of several, the plan for the reasons, and what the
+    reader's machine offers of the next steps."""
 
     title: str
     comparison: Comparison
     plan: Optional[Plan] = None
+    offered: Offered = on_any_machine
 
 
 def _view_arms(arms: Sequence[Arm]) -> tuple[ViewArm, ...]:

@@ -48,7 +48,7 @@ def page_context(group: Group, place: int = 0) -> dict[str, object]:
         "effects": settings.effects(comparison.arms),
         "unlooked": [arm.name for arm in comparison.arms[1:] if arm.effect is None],
         "missing": list(summary.missing(comparison)),
-        "steps": next_steps.steps(comparison, plan, _left(comparison)),
+        "steps": next_steps.steps(comparison, plan, _left(comparison), group.offered),
         "method": method.about(comparison),
         "facts": method.facts(comparison.arms),
         "runs": method.runs(comparison.arms),

@@ -15,9 +15,14 @@ from lowlat.report.tables import parts_of
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.report.wording import number, source
 from lowlat.view.arm import quietest
+from lowlat.view.offer import Offered, on_any_machine
 from lowlat.view.plot.parts import Part
 
 _MOST = 3
+
+_LACKING = "Something is missing here for that:"
+
+_TUNE = "sudo lowlat-gen tune --boots {} --reboot"
 
 
 @dataclass(frozen=True)
@@ -29,10 +34,24 @@ class NextStep:
 
 
 def steps(
-    comparison: Comparison, plan: Optional[Plan] = None, cause: Optional[Part] = None
+    comparison: Comparison,
+    plan: Optional[Plan] = None,
+    cause: Optional[Part] = None,
+    offered: Offered = on_any_machine,
 ) -> tuple[NextStep, ...]:
-    """The next steps after the report of the quietest arm; ``cause`` is the largest remaining cause
-    of noise, None if unknown."""
+    """The next steps after the report of the quietest arm, as far as they are ``offered``;
+    ``cause`` is the largest remaining cause of noise, None if unknown."""
+    found: dict[str, NextStep] = {}
+    for step in _steps(comparison, plan, cause):
+        if command := offered(step.command):
+            why = step.why if command == step.command else f"{step.why} {_LACKING}"
+            found.setdefault(command, NextStep(why, command))
+    return tuple(found.values())
+
+
+def _steps(
+    comparison: Comparison, plan: Optional[Plan], cause: Optional[Part]
+) -> tuple[NextStep, ...]:
     if comparison.described and comparison.described.tool:
         why = "Files of the same tool after a change show what it changed."
         return (NextStep(why, "lowlat-gen report before/ --against after/"),)
@@ -54,7 +73,7 @@ def steps(
 
 def _for_single_arm(cause: Optional[Part]) -> tuple[NextStep, ...]:
     why = "Only runs with a setting and runs without it, in turn, show what it changes."
-    return (*(_remedy(cause, "") if cause else ()), NextStep(why, "lowlat-gen tune --dry-run"))
+    return (*(_remedy(cause, "") if cause else ()), NextStep(why, "sudo lowlat-gen tune --dry-run"))
 
 
 def _of_files(comparison: Comparison) -> Iterator[NextStep]:
@@ -67,7 +86,7 @@ def _of_files(comparison: Comparison) -> Iterator[NextStep]:
         )
     yield NextStep(
         "What took the time: measure with causes, as root, on the same CPUs.",
-        "lowlat-gen measure --label NAME --causes",
+        "sudo lowlat-gen measure --label NAME --causes",
     )
 
 
@@ -81,7 +100,7 @@ def _effective(comparison: Comparison) -> Iterator[NextStep]:
     names = dict.fromkeys(missing.name for missing in lost)
     if names:
         yield NextStep(
-            "Not everything planned was in effect: see the evidence.", "lowlat-gen verify"
+            "Not everything planned was in effect: see the evidence.", "sudo lowlat-gen verify"
         )
     for name in [name for name in names if name != "isolcpus"][:_MOST]:
         yield NextStep(
@@ -90,16 +109,16 @@ def _effective(comparison: Comparison) -> Iterator[NextStep]:
         )
     if all(arm.effect is None for arm in comparison.arms):
         why = "Settings were not verified; pass --verify FILE."
-        yield NextStep(why, "lowlat-gen verify --json > verify.json")
+        yield NextStep(why, "sudo lowlat-gen verify --json > verify.json")
 
 
 def _boots(comparison: Comparison, report: Report) -> Iterator[NextStep]:
     if _within(report):
         if report.verdict == DESCRIPTIVE and report.pairs < flips.ENOUGH_PAIRS:
             why = f"Too few pairs to tell a change from chance: {flips.ENOUGH_PAIRS} allow a test."
-            yield NextStep(why, "lowlat-gen tune --within")
+            yield NextStep(why, "sudo lowlat-gen tune --within")
         return
-    command = f"lowlat-gen {'rehearse' if report.emulated else 'tune'} --boots"
+    command = "lowlat-gen rehearse --boots {}" if report.emulated else _TUNE
     arms = sum(report.verdict != REFUSED for report in comparison.reports)
     needed = pairs_needed(arms)
     untested = (report for report in comparison.reports if report.verdict == DESCRIPTIVE)
@@ -108,11 +127,11 @@ def _boots(comparison: Comparison, report: Report) -> Iterator[NextStep]:
     if needed is not None and any(one.pairs < needed for one in untested):
         test = f"a test of {arms} arms" if arms > 1 else "a test"
         why = f"Too few pairs of boots to tell a change from chance: {needed} allow {test}."
-        yield NextStep(why, f"{command} {needed}")
+        yield NextStep(why, command.format(needed))
     elif report.verdict == UNCHANGED:
         why = "No change stands out from chance: more pairs of boots find smaller changes."
         more = report.more_pairs[1] if report.more_pairs else report.pairs
-        yield NextStep(why, f"{command} {report.pairs + more}")
+        yield NextStep(why, command.format(report.pairs + more))
 
 
 def _within(report: Report) -> bool:
@@ -126,18 +145,18 @@ def _verdict(report: Report, *, several: bool) -> Iterator[NextStep]:
         # settings are taken back already.
         return
     if report.verdict == INCREASED:
-        yield NextStep("The settings made it worse: undo them.", "lowlat-gen rollback")
+        yield NextStep("The settings made it worse: undo them.", "sudo lowlat-gen rollback")
     elif report.emulated and report.verdict in (REDUCED, DESCRIPTIVE):
         why = (
             "Counts of interrupts carry over from emulation, durations do not: measure the "
             "machine itself."
         )
-        yield NextStep(why, "lowlat-gen tune --dry-run")
+        yield NextStep(why, "sudo lowlat-gen tune --dry-run")
     elif report.verdict == REDUCED and _within(report):
         why = "A boot isolates more than 'apply --now' does: compare pairs of boots."
-        yield NextStep(why, "lowlat-gen tune --boots 8 --reboot")
+        yield NextStep(why, _TUNE.format(8))
     elif report.verdict == REDUCED:
-        yield NextStep("Make the tried entry the default.", "lowlat-gen promote")
+        yield NextStep("Make the tried entry the default.", "sudo lowlat-gen promote")
 
 
 def _remedy(cause: Part, where: str) -> Iterator[NextStep]:
@@ -153,7 +172,7 @@ def _left(report: Report, where: str) -> Iterator[NextStep]:
     """The largest remaining source, and how to learn more about it."""
     if not report.emulated and report.verdict != REFUSED:
         why = "The runs name no causes of single gaps: as root, the kernel's trace shows them."
-        yield NextStep(why, "lowlat-gen measure --label NAME --causes")
+        yield NextStep(why, "sudo lowlat-gen measure --label NAME --causes")
     rows = parts_of(report, INTERRUPTS)
     largest = max(rows, key=lambda row: row.after, default=None)
     if largest is not None and largest.after:

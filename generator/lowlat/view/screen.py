@@ -19,6 +19,7 @@ from lowlat.report.tables import Table
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.view import next_steps
 from lowlat.view.arm import common_cpus, drawn, emulated, noisiest
+from lowlat.view.offer import Offered, on_any_machine
 from lowlat.view.plot import forest_plot, histogram
 
 if TYPE_CHECKING:
@@ -47,12 +48,13 @@ _PADDING = 3
 _NAME = 12
 
 
-def render(comparison: Comparison) -> str:
-    """The whole report for standard output, be it a terminal or not."""
+def render(comparison: Comparison, offered: Offered = on_any_machine) -> str:
+    """The whole report for standard output, be it a terminal or not; ``offered`` as for
+    next_steps.steps()."""
     watched = sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
     if watched and find_spec("rich") is not None and not comparison.described:
-        return _rich(comparison)
-    above, below = _around(comparison)
+        return _rich(comparison, offered)
+    above, below = _around(comparison, offered)
     tables = [line for table in summary.shown(comparison) for line in (*as_text.aligned(table), "")]
     charts = () if comparison.described else _charts(comparison)
     lines = [*_unstyled(above), "", *tables, *_unstyled(below), *charts]
@@ -69,11 +71,11 @@ def _charts(comparison: Comparison) -> Iterator[str]:
     yield from ("", *map(printable, lines)) if lines else ()
 
 
-def _around(comparison: Comparison) -> tuple[list[Styled], list[Styled]]:
+def _around(comparison: Comparison, offered: Offered) -> tuple[list[Styled], list[Styled]]:
     """The lines above the tables, and those below: the finding, the next step, what was not in
     effect, and notes. What has no room above is below."""
     above = [(_FINDING, line) for line in filled(summary.headline(comparison))]
-    for step in next_steps.steps(comparison)[:1]:
+    for step in next_steps.steps(comparison, offered=offered)[:1]:
         above += [("", line) for line in filled(f"Next: {step.command} ({step.why.rstrip('.:')})")]
     below: list[Styled] = []
     said = [*_notes(comparison)]
@@ -112,7 +114,7 @@ def _blocks() -> bool:
     return True
 
 
-def _rich(comparison: Comparison) -> str:
+def _rich(comparison: Comparison, offered: Offered) -> str:
     from rich.console import Console, Group
 
     out = io.StringIO()
@@ -124,7 +126,7 @@ def _rich(comparison: Comparison) -> str:
         highlight=False,
     )
     colour = _COLOURS[comparison.reports[0].verdict] if not comparison.several else ""
-    above, below = _around(comparison)
+    above, below = _around(comparison, offered)
     for style, line in above:
         console.print(_line(line, f"bold {colour}".strip() if style == _FINDING else style))
     console.print()

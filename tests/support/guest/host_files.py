@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from lowlat.base.errors import LowlatError
-from lowlat.rehearse import vm
+from lowlat.rehearse import ready, vm
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.vm_size import VmSize
 from support import needs
@@ -20,7 +20,7 @@ def run(kernel: BootableKernel, folder: Path, script: str, limit: float, **words
     ``repository``, the ``python`` that runs this and the other words in braces, which become shell
     words. ``limit`` is in CPU seconds."""
     try:
-        vm.check_tools()
+        ready.check_programs()
     except LowlatError as error:
         needs.absent(str(error))
     known = {"folder": folder, "repository": REPOSITORY, "python": sys.executable, **words}

@@ -17,7 +17,7 @@ from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.files import user_folder
 from lowlat.rehearse import packages
 from lowlat.rehearse.kernel import BootableKernel, newest
-from lowlat.rehearse.rehearsal import find_kernel
+from lowlat.rehearse.ready import find_kernel
 from support import needs
 from support.guest import VM
 from support.waits import GUARD_S
