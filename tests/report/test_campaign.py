@@ -6,58 +6,18 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
+from written_bench import LINES, Runs, WrittenBench
 
-from lowlat.model.campaign import AT_END, WHEN_CLEAR, Campaign
+from lowlat.model.campaign import WHEN_CLEAR, Campaign
+from lowlat.tune.schedule import order_within
 from support import needs
 from support.cli import lowlat
-from support.runs import ReportBench, document
+from support.runs import document
 
 needs.module("scipy", "the extra `report` is not installed")
-
-LINES = {"stock": "quiet", "tuned": "quiet isolcpus=2-3"}
-
-Runs = list[dict[str, Any]]
-
-
-class WrittenBench(ReportBench):
-    """A campaign of pairs in random order, and its runs."""
-
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        super().__init__(folder, capsys)
-        self.stop, self.kexec = AT_END, False
-
-    def campaign(self, pairs: int, seed: int = 1) -> Campaign:
-        draw = random.Random(seed)
-        order = tuple(arm for _ in range(pairs) for arm in draw.sample(("stock", "tuned"), 2))
-        hosts = {"node": LINES}
-        when = "2026-11-20T00:00:00Z"
-        made = Campaign(when, "noise_ppm", order, pairs, hosts, self.stop, self.kexec)
-        self.write("campaign.json", made.text())
-        return made
-
-    def boots(self, campaign: Campaign, factors: list[float], seed: int = 2) -> Runs:
-        """The runs of the campaign's pairs so far: stock boots have these times the noise of tuned
-        ones."""
-        draw, runs = random.Random(seed), []
-        for number, arm in enumerate(campaign.order[: 2 * len(factors)], 1):
-            noise = 100 * draw.uniform(0.99, 1.01)
-            noise *= factors[(number - 1) // 2] if arm == "stock" else 1.0
-            run = document(arm, 10 * noise, noise, boot_id=f"b{number}", cmdline=LINES[arm])
-            place = {"digest": campaign.digest, "number": number}
-            day, hour = divmod(number, 24)
-            run["started"] = f"2026-11-{21 + day}T{hour:02d}:00:00Z"
-            runs.append({**run, "campaign": place, "host": {"name": "node"}})
-        return runs
-
-    def told(
-        self, runs: Runs, *words: str, name: Callable[[Any], str] = lambda run: run["label"]
-    ) -> Any:
-        """The report on the runs, which count in the arms of these names."""
-        sides = [[run for run in runs if name(run) == arm] for arm in ("stock", "tuned")]
-        return self.json(sides[0], sides[1], *words)
 
 
 @pytest.fixture
@@ -71,11 +31,13 @@ def test_a_campaign_that_was_followed_has_nothing_beside_its_verdict(bench: Writ
     result = bench.told(runs)
     assert (result["verdict"], result["why"]) == ("reduced", "p = 0.0078, 8 pairs")
     expected = {"digest": campaign.digest, "kexec": False, "claim": "", "departures": []}
-    assert result["campaign"] == expected
+    assert result["campaign"] == {**expected, "discard": False, "lost": {"stock": 0, "tuned": 0}}
+    assert result["caveats"] == []
+    strangers = [{key: one for key, one in run.items() if key != "campaign"} for run in runs]
     (bench.folder / "campaign.json").unlink()
-    result = bench.told(runs)
-    assert result["why"] == "p = 0.0078, 8 pairs; not pre-registered"
-    assert result["campaign"] is None
+    result = bench.told(strangers)
+    assert result["why"].endswith("8 pairs, order not known to be drawn; not pre-registered")
+    assert (result["verdict"], result["campaign"]) == ("reduced", None)
     _, text = bench.call(*bench.runs("s", *runs[:1]), "--against", *bench.runs("t", *runs[1:2]))
     assert "not pre-registered" not in text  # nothing is claimed
 
@@ -92,7 +54,11 @@ def test_what_departs_from_the_campaign_is_told_beside_the_verdict(bench: Writte
             assert one in result["why"]
         return "; ".join(result["campaign"]["departures"])
 
-    assert departures(runs[:14]) == "missing: boots 15-16"
+    assert departures(runs[:14]) == "not ended, to come: boots 15-16"
+    arm = runs[4]["label"]
+    other = {"stock": "tuned", "tuned": "stock"}[arm]
+    lost = f"1 of 8 {arm} boots and 0 of 8 {other} boots have no run: boot 5"
+    assert departures([*runs[:4], *runs[5:]]) == lost
     bench.write("kept.json", runs[4])
     assert departures([*runs[:4], *runs[5:]]) == "left out: boot 5"
     (bench.folder / "kept.json").unlink()
@@ -222,11 +188,10 @@ class WithinBench(WrittenBench):
     """Pairs of runs within boots, all with one line."""
 
     def planned(self, boots: int, pairs: int) -> Campaign:
-        draw = random.Random(boots)
-        order = [arm for _ in range(boots * pairs) for arm in draw.sample(("stock", "now"), 2)]
+        order = order_within(boots, pairs, boots)
         hosts = {"node": dict.fromkeys(("stock", "now"), "quiet")}
         when = "2026-11-20T00:00:00Z"
-        made = Campaign(when, "noise_ppm", tuple(order), boots * pairs, hosts, within=pairs)
+        made = Campaign(when, "noise_ppm", order, boots * pairs, hosts, within=pairs)
         self.write("campaign.json", made.text())
         return made
 
@@ -283,8 +248,8 @@ def test_pairs_within_boots_are_those_of_their_campaign(within: WithinBench) -> 
     runs = within.measured(within.planned(1, 8), [2.0])
     lone = [run for run in runs if run["campaign"]["number"] != 3]
     verdict, _, why = within.claimed(lone)
-    assert verdict == "reduced" and "7 pairs; in this boot; the campaign was not followed" in why
-    assert "missing: run 3" in why
+    assert verdict == "reduced" and "7 pairs, 1 more lacks a boot and counts against it" in why
+    assert "in this boot; the campaign was not followed" in why and "have no run: run 3" in why
     moved = [{**run, "boot_id": "b9"} if run is runs[3] else run for run in runs]
     assert "7 pairs" in within.claimed(moved)[2]
     overlap = [{**run, "duration_s": 3600} for run in runs]

@@ -37,7 +37,11 @@ def in_order(bench: ReportBench, order: str, before: Sequence[float] = BEFORE) -
 @pytest.mark.parametrize(
     ("order", "pairs", "said"),
     [
-        ("ABBAABBABAAB", 6, "p = 0.031, 6 pairs; not pre-registered"),
+        (
+            "ABBAABBABAAB",
+            6,
+            "p = 0.05, 6 pairs, order not known to be drawn; not pre-registered",
+        ),
         ("ABBAABBAABBA", 6, "p = 0.05, 6 pairs, order not drawn; not pre-registered"),
         ("ABBAABBAABBAABBA", 8, "p = 0.013, 8 pairs, order not drawn; not pre-registered"),
     ],
@@ -45,7 +49,7 @@ def in_order(bench: ReportBench, order: str, before: Sequence[float] = BEFORE) -
 def test_a_claim_takes_six_pairs(bench: ReportBench, order: str, pairs: int, said: str) -> None:
     result = in_order(bench, order)
     assert (result["verdict"], result["why"], result["pairs"]) == ("reduced", said, pairs)
-    assert result["order"] == ("not drawn" if "drawn" in said else "drawn")
+    assert result["order"] == ("not drawn" if "not drawn" in said else "not known")
     assert result["unpaired"] == {"before": [], "after": []}
     told = [flag for flag in result["flags"] if "least and the greatest pair (96.9 %)" in flag]
     assert len(told) == (pairs == 6)
@@ -59,6 +63,9 @@ def test_a_claim_takes_six_pairs(bench: ReportBench, order: str, pairs: int, sai
         ("ABABABABABAB", 6, "s came before t in every pair"),
         ("BABABABABABA", 6, "t came before s in every pair"),
         ("ABBAABBABA", 5, "5 boots each; a test needs 6 pairs of boots"),
+        ("ABABABABABBAABAB", 8, "1 of 8 pairs have the rarer order"),
+        ("BABABABAABBABABA", 8, "1 of 8 pairs have the rarer order"),
+        ("ABABABBAABABABABABBA", 10, "2 of 10 pairs have the rarer order"),
     ],
 )
 def test_nothing_is_claimed_where_the_order_may_be_the_effect(
@@ -94,7 +101,7 @@ def test_the_order_is_that_of_the_times_not_of_the_files(bench: ReportBench) -> 
 
 def test_boots_that_start_together_have_no_order_within_their_pairs(bench: ReportBench) -> None:
     together = bench.json(arm("s", BEFORE, emulated=True), arm("t", AFTER, emulated=True))
-    assert together["why"] == "p = 0.013, 8 pairs, order not known; not pre-registered"
+    assert together["why"] == "p = 0.013, 8 pairs, order not known to be drawn; not pre-registered"
     assert together["order"] == "not known"
 
 

@@ -2,22 +2,27 @@
 """One claim over many hosts; statistically, a round of boots on all hosts is the unit."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Optional
 
 from lowlat.base.errors import Refused
+from lowlat.fleet.rounds import Rounds, TestedHost
+from lowlat.model.campaign import Campaign
 from lowlat.model.run import Run
 from lowlat.report import pairing, verdict
 from lowlat.report.arm import Arm, named
-from lowlat.report.build import Report
-from lowlat.report.campaign import WrittenDown
+from lowlat.report.blocks import Blocks
+from lowlat.report.build import Report, described
+from lowlat.report.campaign import barred, held_against, weighed
+from lowlat.report.caveat import Caveat, CaveatEffect, FoundCaveat
 from lowlat.report.comparison import compare
 from lowlat.report.pair import Pair
 from lowlat.report.pairing import Pairing
 from lowlat.report.pooling import typical
-from lowlat.report.stats.pairs import Pairs
-from lowlat.report.stats.rounds import infer_rounds
-from lowlat.report.verdict import DESCRIPTIVE, TESTED
+from lowlat.report.stats.samples import TwoSamples
+from lowlat.report.verdict import DESCRIPTIVE, REFUSED, TESTED
+from lowlat.report.written_down import WrittenDown
 
 #: The fewest hosts for a claim; a single host has its own report.
 _HOSTS = 2
@@ -25,16 +30,20 @@ _HOSTS = 2
 
 @dataclass(frozen=True)
 class Host:
-    """One host with runs before and after, and its own report."""
+    """One host with runs before and after, and its own report; ``rows`` are the values of its
+    primary endpoint in its pairs, and with its lost boots counted against a fall and against a
+    rise; none if its runs cannot be tested."""
 
     name: str
     arms: tuple[Arm, Arm]
     report: Report
+    pairing: Pairing
+    rows: tuple[TwoSamples, ...] = ()
 
     @property
     def claimed(self) -> bool:
         """Whether the claim includes this host: its own runs can be tested."""
-        return self.report.verdict in TESTED
+        return bool(self.rows)
 
     @property
     def gain(self) -> float:
@@ -71,29 +80,69 @@ def fleet_report(before: Sequence[Run], after: Sequence[Run]) -> FleetReport:
     """Compare the runs host by host and over all hosts. Raises Refused if a run does not name its
     host, or no host has runs of both sides."""
     sides = [_by_host(runs) for runs in (before, after)]
-    hosts = []
-    for name in sorted(sides[0].keys() & sides[1].keys()):
-        own = [tuple(side[name]) for side in sides]
-        roles = named("before", own[0]), named("after", own[1])
-        roles = roles if roles[0] != roles[1] else ("before", "after")
-        arms = Arm(roles[0], own[0]), Arm(roles[1], own[1])
-        written = WrittenDown.of([*own[0], *own[1]])
-        hosts.append(Host(name, arms, written.beside(compare(*arms).reports[0], arms)))
+    written = _shared(before, after)
+    names = sorted(sides[0].keys() & sides[1].keys())
+    hosts = [_host(name, sides[0][name], sides[1][name], written) for name in names]
     if not hosts:
         raise Refused("no host has runs before and after", hint="give both with --against AFTER")
     both = Arm("before", tuple(before)), Arm("after", tuple(after))
-    claim = _registered(_claim(hosts), hosts, both)
+    if written is None:
+        claim = _of_each(_claim(hosts, None), hosts)
+    else:
+        claim = weighed(_claim(hosts, written.campaign), both, written)
+        claim = barred(claim, [*_absent(hosts, written.campaign)])
     return FleetReport(claim, tuple(hosts), tuple(sorted(sides[0].keys() ^ sides[1].keys())))
 
 
-def _registered(claim: Report, hosts: Sequence[Host], both: tuple[Arm, Arm]) -> Report:
-    """The claim with what its campaign says of it. Where each host has a campaign of its own, that
-    stands beside the host."""
-    digests = {host.report.campaign and host.report.campaign.digest for host in hosts}
-    if len(digests) > 1 and None not in digests:
-        return claim
-    runs = [run for arm in both for run in arm.runs]
-    return WrittenDown.of(runs if len(digests) == 1 else ()).beside(claim, both)
+def _shared(before: Sequence[Run], after: Sequence[Run]) -> Optional[WrittenDown]:
+    """The campaign of all hosts; None if each has one of its own."""
+    runs = [*before, *after]
+    by_host = {run.host.name: run.campaign.digest for run in runs if run.campaign}
+    own = len(set(by_host.values())) > 1 and by_host.keys() >= {run.host.name for run in runs}
+    return None if own else WrittenDown.of(runs)
+
+
+def _host(
+    name: str, before: Sequence[Run], after: Sequence[Run], shared: Optional[WrittenDown]
+) -> Host:
+    own = tuple(before), tuple(after)
+    roles = named("before", own[0]), named("after", own[1])
+    roles = roles if roles[0] != roles[1] else ("before", "after")
+    arms = Arm(roles[0], own[0]), Arm(roles[1], own[1])
+    written = WrittenDown.of([*own[0], *own[1]]) if shared is None else shared
+    campaign = written.campaign
+    report = held_against(compare(*arms, campaign=campaign), written).reports[0]
+    paired = Pairing.of(*arms, Blocks.of(campaign) if campaign else None)
+    host = Host(name, arms, report, paired)
+    if paired.untested or report.verdict == REFUSED or not report.primary:
+        return host
+    pair = Pair.of(paired.before, paired.after, report.primary.key, paired.lone, paired.neither)
+    figure = pair.figures[report.primary.key]
+    return replace(host, rows=tuple(figure.rows())) if figure.known else host
+
+
+def _of_each(claim: Report, hosts: Sequence[Host]) -> Report:
+    """The claim where each host has a campaign of its own: what departs from one departs here too,
+    and a boot that is lost on one host belongs to no round."""
+    found = [
+        FoundCaveat(one.kind, f"{host.name}: {one.text}")
+        for host in hosts
+        for one in host.report.caveats
+        if one.kind.effect in (CaveatEffect.COUNTED, CaveatEffect.FORBIDS)
+    ]
+    if found and claim.verdict in TESTED:
+        claim = described(claim, "no claim is made: a campaign was not followed")
+    return barred(claim, found)
+
+
+def _absent(hosts: Sequence[Host], campaign: Optional[Campaign]) -> Iterator[FoundCaveat]:
+    """The hosts of the campaign that are not in the claim."""
+    known = {host.name for host in hosts if host.claimed}
+    names = sorted(campaign.hosts.keys() - known) if campaign and known else []
+    if names:
+        hosts = f"{len(names)} host{'s' if len(names) > 1 else ''} of the campaign"
+        text = f"of {hosts} the claim has no value: {', '.join(names)}"
+        yield FoundCaveat(Caveat.HOST_MISSING, text)
 
 
 def _by_host(runs: Sequence[Run]) -> dict[str, list[Run]]:
@@ -105,38 +154,35 @@ def _by_host(runs: Sequence[Run]) -> dict[str, list[Run]]:
     return by_host
 
 
-def _claim(hosts: Sequence[Host]) -> Report:
-    claimed = [host.report for host in hosts if host.claimed]
-    primaries = [one.primary for one in claimed if one.primary]
-    boots = sum(one.boots[0] for one in claimed), sum(one.boots[1] for one in claimed)
+def _claim(hosts: Sequence[Host], campaign: Optional[Campaign]) -> Report:
+    claimed = [host for host in hosts if host.claimed]
+    primaries = [host.report.primary for host in claimed if host.report.primary]
+    boots = [sum(host.report.boots[arm] for host in claimed) for arm in (0, 1)]
     why = f"{len(claimed)} of {len(hosts)} hosts can be tested; a claim over hosts takes {_HOSTS}"
     frame = replace(
-        (claimed or [hosts[0].report])[0],
+        (claimed or hosts)[0].report,
         verdict=DESCRIPTIVE,
         why=why,
-        boots=boots,
+        boots=(boots[0], boots[1]),
         endpoints=(),
         flags=(),
         pairs=0,
         unpaired=((), ()),
         more_pairs=None,
+        campaign=None,
+        e_value=None,
+        lost_pairs=0,
+        caveats=(),
     )
     if len({one.key for one in primaries}) > 1:
         return replace(frame, why="the primary endpoint is not the same on all hosts")
-    tested = [
-        (own.samples(), paired.pairs)
-        for host in hosts
-        if host.claimed
-        and (primary := host.report.primary)
-        and (paired := Pairing.of(*host.arms))
-        and (own := Pair.of(paired.before, paired.after, primary.key).figures[primary.key]).known
-    ]
-    if len(tested) < _HOSTS:
+    if len(claimed) < _HOSTS:
         return frame
-    rounds = min(len(own.boots) for _, own in tested)
-    order = _order([own for _, own in tested])
-    samples = [own for own, _ in tested]
-    ratio, result = infer_rounds(samples, drawn=order == pairing.DRAWN)
+    tested = [TestedHost(host.name, host.pairing, host.rows) for host in claimed]
+    rounds = Rounds.of(tested, campaign)
+    if why := rounds.untested:
+        return replace(frame, why=why)
+    ratio, result = rounds.infer()
     primary = replace(
         primaries[0],
         before=typical([one.before for one in primaries]),
@@ -147,13 +193,16 @@ def _claim(hosts: Sequence[Host]) -> Report:
         p=result.p,
         counts=None,
     )
-    over = pairing.over(f"{rounds} rounds on {len(tested)} hosts", order)
+    order = rounds.order
+    over = pairing.over(f"{rounds.count} rounds on {len(claimed)} hosts", order, rounds.lost)
     concluded = verdict.of(primary, over)
-    frame = replace(frame, pairs=rounds, order=order)
-    return replace(frame, verdict=concluded.word, why=concluded.why, endpoints=(primary,))
-
-
-def _order(hosts: Sequence[Pairs]) -> str:
-    """The order within the rounds: that of the host whose order says least."""
-    orders = {pairing.order_words(own) for own in hosts}
-    return next(one for one in (pairing.UNKNOWN, pairing.NOT_DRAWN, pairing.DRAWN) if one in orders)
+    return replace(
+        frame,
+        verdict=concluded.word,
+        why=concluded.why,
+        endpoints=(primary,),
+        pairs=rounds.count,
+        order=order,
+        lost_pairs=rounds.lost,
+        caveats=tuple(pairing.order_caveats(order)),
+    )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cached_property
 from typing import Optional
@@ -114,17 +114,22 @@ class Campaign:
 @dataclass(frozen=True)
 class Registered:
     """What a report says of its campaign: the digest, whether the boots were by kexec, what
-    departs from it, one sentence each, and of runs within boots what a verdict is about."""
+    departs from it, one sentence each, of runs within boots what a verdict is about, whether the
+    first boot after each change of the arm was discarded, and how many boots of each arm have no
+    run."""
 
     digest: str
     kexec: bool
     departures: tuple[str, ...]
     claim: str = ""
+    discard: bool = False
+    lost: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def words(self) -> str:
         """What stands beside a verdict, "" if nothing has to be said."""
         departed = f"the campaign was not followed ({'; '.join(self.departures)})"
         kexec = "kexec boots" if self.kexec else ""
-        told = (self.claim, kexec, departed if self.departures else "")
+        discard = "the first boot after each change is discarded" if self.discard else ""
+        told = (self.claim, kexec, discard, departed if self.departures else "")
         return "; ".join(filter(None, told))

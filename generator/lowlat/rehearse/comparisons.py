@@ -15,7 +15,7 @@ from lowlat.rehearse.rehearsal import KernelOutcome, Rehearsal
 from lowlat.report import in_effect
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report
-from lowlat.report.campaign import held_against
+from lowlat.report.campaign import set_ups_registered
 from lowlat.report.comparison import set_ups
 from lowlat.verify.finding import Finding, Standing
 from lowlat.view.arm import Group
@@ -51,12 +51,12 @@ def _against(base: str, outcome: KernelOutcome) -> Iterator[Group]:
     title = release if base == STOCK else f"{release}: {base} with one setting left out"
     runs = [_runs(arm, outcome) for arm in (first, *known)]
     plan = first.plan or next((arm.plan for arm in known if arm.plan), None)
-    for policy, comparison in set_ups(*runs):
+    for policy, comparison in set_ups_registered(*runs):
         # With several set-ups, the arms repeat under each policy.
         arms = islice(cycle((first, *known)), 1, None)
         reports = tuple(_planned(arm, one) for arm, one in zip(arms, comparison.reports))
         name = ", ".join(filter(None, (title, policy)))
-        yield Group(name, held_against(replace(comparison, reports=reports)), plan)
+        yield Group(name, replace(comparison, reports=reports), plan)
 
 
 def _runs(arm: PlannedArm, outcome: KernelOutcome) -> Arm:

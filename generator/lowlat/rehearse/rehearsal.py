@@ -14,6 +14,7 @@ from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import say, step
 from lowlat.host.root import Root
 from lowlat.model.machine import Machine
+from lowlat.model.order import draw_blocks
 from lowlat.model.plan import Plan
 from lowlat.plan import profile
 from lowlat.plan.planner import make_plan
@@ -163,12 +164,10 @@ def _boot(
 def _order(
     planned: Iterable[tuple[KernelBoots, tuple[PlannedArm, ...]]], boots: int, seed: int
 ) -> list[tuple[KernelBoots, Plan, PlannedArm, int]]:
-    """Rounds of one boot of each arm, in random order within a round: no rhythm of the machine can
-    favour an arm."""
+    """Rounds of one boot of each arm, drawn by model/order.py."""
     each = [(stage, arms.splitting_plan(found), arm) for stage, found in planned for arm in found]
-    draw = random.Random(seed)  # noqa: S311
-    rounds = range(1, boots + 1)
-    return [(*one, number) for number in rounds for one in draw.sample(each, len(each))]
+    rounds = draw_blocks(each, boots, random.Random(seed))  # noqa: S311
+    return [(*one, number) for number, block in enumerate(rounds, 1) for one in block]
 
 
 def _given(stage: KernelBoots, machine: Machine) -> tuple[PlannedArm, ...]:

@@ -61,6 +61,8 @@ def document(report: Report) -> dict[str, object]:
         "more_pairs": report.more_pairs,
         "campaign": encode(report.campaign),
         "e_value": report.e_value,
+        "lost_pairs": report.lost_pairs,
+        "caveats": encode(report.caveats),
     }
 
 

@@ -14,11 +14,13 @@ from lowlat.model.endpoint import NOISE
 from lowlat.model.run import Run
 from lowlat.report import comparable, in_effect, pairing, siblings, throughput, verdict, work_words
 from lowlat.report.arm import Arm, ArmGap
+from lowlat.report.blocks import Blocks
+from lowlat.report.caveat import CaveatEffect, FoundCaveat
 from lowlat.report.endpoint import in_words
 from lowlat.report.measure import Cpu, Key
 from lowlat.report.pace import SLOWER
 from lowlat.report.pair import ComparedFigure, Pair, compared_figures, longest_gaps
-from lowlat.report.pairing import Pairing
+from lowlat.report.pairing import DRAWN, Pairing
 from lowlat.report.planning import more_pairs
 from lowlat.report.stats.pairs import Pairs
 from lowlat.report.throughput import Loss
@@ -42,7 +44,9 @@ class Report:
     meaning; ``sets`` are the CPUs by the plan's names, ``tool`` is the one whose files are compared
     ("" for lowlat's own runs),
     ``longest_gaps`` those of either arm with known causes. ``campaign`` is what was written down
-    first, ``e_value`` that of a test that ends when it is clear (None: another test)."""
+    first, ``e_value`` that of a test that ends when it is clear (None: another test),
+    ``lost_pairs`` the pairs of the campaign that lack a boot and count against a claim,
+    ``caveats`` what weakens it."""
 
     name: str
     first: str
@@ -66,6 +70,8 @@ class Report:
     more_pairs: Optional[tuple[int, int]] = None
     campaign: Optional[Registered] = None
     e_value: Optional[float] = None
+    lost_pairs: int = 0
+    caveats: tuple[FoundCaveat, ...] = ()
 
     def get(self, name: str, cpu: Cpu = "all", row: str = "") -> Optional[ComparedFigure]:
         return self._by_key.get(Key(name, cpu, row))
@@ -79,12 +85,21 @@ class Report:
         return next((e for e in self.endpoints if e.primary), None)
 
     @property
+    def barred(self) -> bool:
+        """Whether no gate can be met, because of what departs from the campaign."""
+        effects = {one.kind.effect for one in self.caveats}
+        return self.verdict == DESCRIPTIVE and bool(
+            effects & {CaveatEffect.FORBIDS, CaveatEffect.COUNTED}
+        )
+
+    @property
     def cpus(self) -> CpuSet:
         return CpuSet.of(e.cpu for e in self.endpoints if isinstance(e.cpu, int))
 
 
-def build(before: Arm, after: Arm, primary: Key) -> Report:
-    """Compare two arms of at least one run; the verdict is about the ``primary`` endpoint."""
+def build(before: Arm, after: Arm, primary: Key, blocks: Optional[Blocks] = None) -> Report:
+    """Compare two arms of at least one run; the verdict is about the ``primary`` endpoint. The
+    pairs are those of the ``blocks`` of a campaign; without one those that follow each other."""
     flags = [*comparable.flags(before, after), *in_effect.unknown(after.effect or ())]
     figures: tuple[ComparedFigure, ...] = ()
     more = None
@@ -92,12 +107,15 @@ def build(before: Arm, after: Arm, primary: Key) -> Report:
     seconds = (0.0, 0.0)
     lost: Optional[Loss] = None
     gaps: tuple[ArmGap, ...] = ()
-    paired = Pairing(before, after, Pairs((), ()), why) if why else Pairing.of(before, after)
+    none = Pairing(before, after, Pairs((), ()), why)
+    paired = none if why else Pairing.of(before, after, blocks)
+    order = () if paired.untested else pairing.order_caveats(paired.order)
+    caveats = (*order, *comparable.caveats(before, after))
     before, after = paired.before, paired.after
     if why:
         concluded = Verdict(REFUSED, why)
     else:
-        pair = Pair.of(before, after, primary)
+        pair = Pair.of(before, after, primary, paired.lone, paired.neither)
         concluded, figures = _concluded(pair, paired)
         guard = [(e.ratio, e.ci95) for e in figures if e.key == throughput.KEY and e.ratio]
         if guard and not before.runs[0].emulated:
@@ -142,11 +160,30 @@ def build(before: Arm, after: Arm, primary: Key) -> Report:
         order=paired.order,
         unpaired=paired.unpaired,
         more_pairs=more,
+        lost_pairs=len(paired.missing),
+        caveats=caveats,
+    )
+
+
+def described(report: Report, why: str) -> Report:
+    """The report without the test of a fixed number of pairs, and without what it says of that;
+    with this reason."""
+    untested = [replace(e, p=None, ci95=None, ratio_at_least=None) for e in report.endpoints]
+    about = {pairing.ALL_AGREE}
+    about |= {needed(report.more_pairs, report.pairs)} if report.more_pairs else set()
+    flags = work_words.anew(report.flags, report.endpoints, untested)
+    return replace(
+        report,
+        verdict=DESCRIPTIVE,
+        why=why,
+        endpoints=tuple(untested),
+        flags=tuple(flag for flag in flags if flag not in about),
+        more_pairs=None,
     )
 
 
 def _concluded(pair: Pair, paired: Pairing) -> tuple[Verdict, tuple[ComparedFigure, ...]]:
-    figures = compared_figures(pair, tested=not paired.untested, drawn=paired.pairs.drawn)
+    figures = compared_figures(pair, tested=not paired.untested, drawn=paired.order == DRAWN)
     primary = next((endpoint for endpoint in figures if endpoint.primary), None)
     if primary is None:
         return Verdict(

@@ -3,73 +3,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import starmap
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base import bounds, reader
-from lowlat.base.errors import Refused
-from lowlat.boot import entry_line
-from lowlat.measure.run_file import campaign_file, read_campaign, read_run
-from lowlat.model.campaign import WHEN_CLEAR, Campaign, Registered, moment
-from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import Run
+from lowlat.model.campaign import WHEN_CLEAR, Campaign, Registered
 from lowlat.report import until_clear, within
 from lowlat.report.arm import Arm
-from lowlat.report.build import Report
-from lowlat.report.comparison import Comparison
-from lowlat.report.verdict import TESTED
-
-#: More files are counted, not named.
-_NAMED = 4
+from lowlat.report.build import Report, described
+from lowlat.report.caveat import Caveat, CaveatEffect, FoundCaveat
+from lowlat.report.comparison import Comparison, compare, set_ups
+from lowlat.report.departures import departures, lost_boots
+from lowlat.report.verdict import TESTED, UNCHANGED
+from lowlat.report.written_down import WrittenDown
 
 #: Beside the verdict of runs of no campaign.
 NOT_REGISTERED = "not pre-registered"
 
 
-@dataclass(frozen=True)
-class WrittenDown:
-    """The campaign of some runs, None if they are of none, and its runs that were not given."""
-
-    campaign: Optional[Campaign]
-    left: tuple[Run, ...] = ()
-
-    @classmethod
-    def of(cls, runs: Sequence[Run], named: Optional[Path] = None) -> WrittenDown:
-        """The campaign in the ``named`` file, else the one that the runs name and that lies beside
-        them. Raises Refused if the named file is no campaign."""
-        campaign = read_campaign(named) if named else _beside(runs)
-        return cls(campaign, tuple(_left_out(campaign, runs)) if campaign else ())
-
-    def beside(self, report: Report, arms: tuple[Arm, Arm], *, alone: bool = True) -> Report:
-        """The report of these arms with what the campaign says of them; ``alone`` if it is the only
-        one of a comparison."""
-        if self.campaign is None:
-            return _worded(report, NOT_REGISTERED) if report.verdict in TESTED else report
-        departed = tuple(departures(self.campaign, arms, self.left))
-        claim = ""
-        if self.campaign.stop == WHEN_CLEAR:
-            report = until_clear.judged(report, *arms)
-        elif self.campaign.within and alone:
-            report, claim = within.judged(report, arms, self.campaign)
-        found = Registered(self.campaign.digest, self.campaign.kexec, departed, claim)
-        return _worded(replace(report, campaign=found), found.words)
+def compare_registered(*arms: Arm, named: Optional[Path] = None) -> Comparison:
+    """The comparison of these arms, held against their campaign: the one in the ``named`` file, or
+    the one that lies beside the runs. Raises Refused as compare() and WrittenDown.of() do."""
+    if len(arms) == 1:
+        return compare(*arms)
+    written = WrittenDown.of([run for arm in arms for run in arm.runs], named)
+    return held_against(compare(*arms, campaign=written.campaign), written)
 
 
-def held_against(comparison: Comparison, named: Optional[Path] = None) -> Comparison:
-    """The comparison, each report with what its campaign says. Raises Refused as WrittenDown.of()
-    does."""
-    if not comparison.reports:
-        return comparison
+def set_ups_registered(*arms: Arm) -> Iterator[tuple[str, Comparison]]:
+    """The comparisons of set_ups(), each held against the campaign beside the runs."""
+    written = WrittenDown.of([run for arm in arms for run in arm.runs])
+    for title, comparison in set_ups(*arms, campaign=written.campaign):
+        yield title, held_against(comparison, written)
+
+
+def held_against(comparison: Comparison, written: WrittenDown) -> Comparison:
+    """The comparison, each report with what its campaign says."""
     first, *others = comparison.arms
-    found = WrittenDown.of([run for arm in comparison.arms for run in arm.runs], named)
     each = zip(comparison.reports, others)
     alone = not comparison.several
-    reports = tuple(found.beside(report, (first, arm), alone=alone) for report, arm in each)
+    reports = tuple(weighed(report, (first, arm), written, alone=alone) for report, arm in each)
     return replace(comparison, reports=reports)
+
+
+def weighed(
+    report: Report, arms: tuple[Arm, Arm], written: WrittenDown, *, alone: bool = True
+) -> Report:
+    """The report of these arms with what the campaign says of them; ``alone`` if it is the only one
+    of a comparison. What departs from the campaign may leave no claim."""
+    campaign, claim = written.campaign, ""
+    if campaign is None:
+        return barred(report, [*_unregistered(report, written)])
+    if campaign.stop == WHEN_CLEAR:
+        report = until_clear.judged(report, *arms, campaign)
+    elif campaign.within and alone:
+        report, claim = within.judged(report, arms, campaign)
+    found = [*departures(campaign, arms, written.left), *_endpoint(campaign, report)]
+    lost = {name: len(boots.lost) for name, boots in lost_boots(campaign, arms).items()}
+    texts = tuple(one.text for one in found)
+    own = Registered(campaign.digest, campaign.kexec, texts, claim, campaign.discard, lost)
+    return barred(replace(report, campaign=own), [*found, *_kept(campaign)], own.words)
+
+
+def barred(report: Report, found: list[FoundCaveat], words: Optional[str] = None) -> Report:
+    """The report with these caveats, and with their ``words`` beside its verdict; without a verdict
+    if one of them forbids it, or boots are lost and the claim does not hold with them."""
+    said = "; ".join(one.text for one in found) if words is None else words
+    report = replace(report, caveats=(*found, *report.caveats))
+    effects = {one.kind.effect for one in found}
+    if CaveatEffect.FORBIDS in effects and (report.verdict in TESTED or report.e_value is not None):
+        report = described(report, "no claim is made")
+    elif CaveatEffect.COUNTED in effects and report.verdict == UNCHANGED:
+        report = described(report, "counted against a claim, the lost boots leave none")
+    return _worded(report, said)
 
 
 def _worded(report: Report, words: str) -> Report:
@@ -79,117 +86,26 @@ def _worded(report: Report, words: str) -> Report:
     return replace(report, why=f"{report.why}; {words}", flags=(words, *report.flags))
 
 
-def _beside(runs: Iterable[Run]) -> Optional[Campaign]:
-    """The campaign that the first run with a place in one names."""
-    named = ((run.path, run.campaign.digest) for run in runs if run.campaign)
-    found = filter(None, starmap(campaign_file, named))
-    return next(map(read_campaign, found), None)
+def _unregistered(report: Report, written: WrittenDown) -> Iterator[FoundCaveat]:
+    if written.gone:
+        text = f"the campaign that the runs name ({written.gone[:8]}…) is not here or was changed"
+        yield FoundCaveat(Caveat.CAMPAIGN_GONE, text)
+    elif report.verdict in TESTED:
+        yield FoundCaveat(Caveat.NOT_REGISTERED, NOT_REGISTERED)
 
 
-def _left_out(campaign: Campaign, runs: Sequence[Run]) -> Iterator[Run]:
-    """The runs of the campaign beside the given ones that were not given."""
-    given = {run.path.resolve() for run in runs}
-    mark = campaign.digest.encode()
-    for folder in sorted({path.parent for path in given}):
-        for path in sorted(set(folder.glob("*.json")) - given):
-            with suppress(Refused, OSError):
-                if mark in reader.read(path, bounds.DOCUMENT, inside=folder):
-                    yield read_run(path, inside=folder)
+def _endpoint(campaign: Campaign, report: Report) -> Iterator[FoundCaveat]:
+    """Whether the verdict is about what was written down."""
+    primary = report.primary
+    if primary is not None and primary.key.text != campaign.endpoint:
+        written, judged = campaign.endpoint, primary.key.text
+        text = f"it was written for {written}, which not every run has: this is about {judged}"
+        yield FoundCaveat(Caveat.OTHER_ENDPOINT, text)
 
 
-def departures(campaign: Campaign, arms: Sequence[Arm], left: Sequence[Run]) -> Iterator[str]:
-    """What is surplus, reordered, late, left out or missing, with its boots; of a campaign over
-    hosts, of those whose runs are given. ``left`` are runs that were not given."""
-    ours, kinds = [], set()
-    for arm in arms:
-        placed = [run for run in arm.runs if _in(campaign, run)]
-        due = [_due(campaign, run) for run in placed]
-        kind = max(due, key=due.count, default="")
-        names = [run.path.name for run in arm.runs if not _in(campaign, run)]
-        if names:
-            yield f"of no {campaign.unit} of the campaign: {_few(names)}"
-        against = [_number(run) for run, own in zip(placed, due) if own != kind]
-        yield from _listed(campaign, f"counted in {arm.name} against the order", against)
-        other = [_number(run) for run in placed if not _has_line(campaign, run, kind)]
-        yield from _listed(campaign, f"without the line of {kind}", other)
-        kinds |= {kind}
-        ours += placed
-    yield from _timed(campaign, ours)
-    yield from _absent(campaign, ours, left, kinds)
-
-
-def _in(campaign: Campaign, run: Run) -> bool:
-    place = run.campaign
-    ours = place and place.digest == campaign.digest and run.host.name in campaign.hosts
-    return bool(ours and place and 0 < place.number <= len(campaign.order))
-
-
-def _number(run: Run) -> int:
-    return run.campaign.number if run.campaign else 0
-
-
-def _due(campaign: Campaign, run: Run) -> str:
-    return campaign.order[_number(run) - 1]
-
-
-def _has_line(campaign: Campaign, run: Run, kind: str) -> bool:
-    """Whether a run had the line of this arm: all its words, and no more of another arm's. A
-    loader's variable stands for words that are not known."""
-    have = {entry_line.value(word) for word in entry_line.of_kernel(run.cmdline)}
-    fit = {}
-    for arm, line in campaign.hosts[run.host.name].items():
-        known = (word for word in entry_line.of_kernel(line) if not entry_line.is_open(word))
-        words = [entry_line.value(word) for word in known]
-        if have.issuperset(words):
-            fit[arm] = len(words)
-    return kind in fit and fit[kind] == max(fit.values())
-
-
-def _timed(campaign: Campaign, ours: Sequence[Run]) -> Iterator[str]:
-    """Boots that were measured twice, or after later ones of the order, which guests may be that
-    are booted side by side; and whether the campaign was written before them all."""
-    boots: dict[tuple[str, int], set[str]] = {}
-    for run in ours:
-        boots.setdefault((run.host.name, _number(run)), set()).add(run.boot_id)
-    twice = [number for (_, number), own in boots.items() if len(own) > 1]
-    yield from _listed(campaign, "measured twice", twice)
-    known = [
-        (run.began, _number(run), run.host.name)
-        for run in ours
-        if run.began is not None and not run.side_by_side
-    ]
-    late = [
-        number
-        for began, number, host in known
-        if any(other > number and time < began for time, other, own in known if own == host)
-    ]
-    yield from _listed(campaign, "measured late, after others of the order", late)
-    starts, written = [run.began for run in ours if run.began is not None], moment(campaign.written)
-    if starts and written is not None and min(starts) < written:
-        yield f"it was written after its first {campaign.unit}"
-
-
-def _absent(
-    campaign: Campaign, ours: Sequence[Run], left: Sequence[Run], kinds: set[str]
-) -> Iterator[str]:
-    """Boots without a run. A sequential test may end after any pair."""
-    have = {(run.host.name, _number(run)) for run in ours}
-    last = len(campaign.order)
-    if campaign.stop == WHEN_CLEAR:
-        last = min(last, 2 * -(-max((number for _, number in have), default=0) // 2))
-    wanted = [n for n in range(1, last + 1) if campaign.order[n - 1] in kinds]
-    absent = {(run.host.name, n) for run in ours for n in wanted} - have
-    kept = {(run.host.name, _number(run)) for run in left if _in(campaign, run)} & absent
-    yield from _listed(campaign, "left out", [number for _, number in kept])
-    yield from _listed(campaign, "missing", [number for _, number in absent - kept])
-
-
-def _listed(campaign: Campaign, what: str, numbers: Sequence[int]) -> Iterator[str]:
-    if numbers:
-        listed = CpuSet.of(numbers)
-        yield f"{what}: {campaign.unit}{'s' if len(listed) > 1 else ''} {listed}"
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+def _kept(campaign: Campaign) -> Iterator[FoundCaveat]:
+    """What the campaign itself says of its boots."""
+    if campaign.kexec:
+        yield FoundCaveat(Caveat.KEXEC, "kexec boots")
+    if campaign.discard:
+        yield FoundCaveat(Caveat.DISCARD, "the first boot after each change is discarded")

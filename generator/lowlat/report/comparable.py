@@ -15,6 +15,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report import cross_check, figures, pace, siblings
 from lowlat.report.arm import Arm
+from lowlat.report.caveat import Caveat, FoundCaveat
 from lowlat.report.cross_check import NOTES, tool
 from lowlat.report.misuse import misused
 
@@ -175,6 +176,22 @@ def _differences(before: Arm, after: Arm) -> Iterator[str]:
             yield f"{trait.differ(ours | theirs)}: {apart}"
 
 
+def caveats(before: Arm, after: Arm) -> Iterator[FoundCaveat]:
+    """What the arms differ in beside their settings, or do not differ in, though it is tested."""
+    if len({run.kernel for arm in (before, after) for run in arm.runs} - {""}) > 1:
+        yield FoundCaveat(Caveat.KERNELS, "the kernels differ; the kernel may be the cause")
+    if _same_line(before, after):
+        yield FoundCaveat(Caveat.SAME_LINE, _SAME_LINE)
+
+
+_SAME_LINE = "the kernel command line is the same in both arms"
+
+
+def _same_line(before: Arm, after: Arm) -> bool:
+    lines = {run.cmdline for arm in (before, after) for run in arm.runs} - {""}
+    return not before.runs[0].part and len(lines) == 1
+
+
 def _apart(values: set[str]) -> dict[str, str]:
     """Long texts, such as commands, shortened to the words that are not in all of them."""
     common = set.intersection(*(set(value.split()) for value in values))
@@ -195,12 +212,11 @@ def _boots(before: Arm, after: Arm) -> Iterator[str]:
             "the names of the files declare the boots and their pairs: not pre-registered, and the "
             "order within a pair is not known"
         )
-    both = (*before.runs, *after.runs)
     ours, theirs = ([r.unit for r in arm.runs if r.unit] for arm in (before, after))
     if set(ours) & set(theirs):
         yield "runs of both sides come from the same boot: settings of the boot did not change"
-    elif not before.runs[0].part and len({r.cmdline for r in both} - {""}) == 1:
-        yield "the kernel command line is the same in both arms"
+    elif _same_line(before, after):
+        yield _SAME_LINE
     for name, boots in ((before.name, ours), (after.name, theirs)):
         if len(set(boots)) < len(boots):
             yield f"some runs of {name} share a boot: their median counts as one boot"

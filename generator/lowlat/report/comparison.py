@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Optional
 
+from lowlat.model.campaign import Campaign
 from lowlat.report import pairing, primary, verdict, work_words
 from lowlat.report.arm import Arm
+from lowlat.report.blocks import Blocks
 from lowlat.report.build import Report, build
 from lowlat.report.description import Description, describe
 from lowlat.report.gate import Asked
@@ -44,30 +46,34 @@ class Comparison:
         return len(self.reports) > 1
 
 
-def compare(*arms: Arm) -> Comparison:
-    """Build a report for each arm except the first, all about the same endpoint. Raises Refused if
-    a single arm has no CPU that was measured in all runs."""
+def compare(*arms: Arm, campaign: Optional[Campaign] = None) -> Comparison:
+    """Build a report for each arm except the first, all about the same endpoint, that of the
+    ``campaign``, whose numbers make the pairs. Raises Refused if a single arm has no CPU that was
+    measured in all runs."""
     if len(arms) == 1:
         return Comparison(arms, (), describe(arms[0]))
-    name, why = primary.primary_of([run for arm in arms for run in arm.runs])
-    reports = [build(arms[0], after, name) for after in arms[1:]]
+    runs = [run for arm in arms for run in arm.runs]
+    name, why = primary.primary_of(runs, campaign.endpoint if campaign else "")
+    blocks = Blocks.of(campaign) if campaign else None
+    reports = [build(arms[0], after, name, blocks) for after in arms[1:]]
     if why:
         reports = [replace(report, flags=(why, *report.flags)) for report in reports]
     return Comparison(arms, _adjusted(reports))
 
 
-def set_ups(*arms: Arm) -> Iterator[tuple[str, Comparison]]:
+def set_ups(*arms: Arm, campaign: Optional[Campaign] = None) -> Iterator[tuple[str, Comparison]]:
     """The comparisons of arms that were measured under the same scheduling policies, with their
     titles. For one policy the title is "". For several, all set-ups come first, each against the
     first of them; then come the arms under each policy, which claims are about."""
     split = [arm.by_policy() for arm in arms]
     common = [policy for policy in split[0] if all(policy in own for own in split)]
     if len(common) < 2:
-        yield "", compare(*arms)
+        yield "", compare(*arms, campaign=campaign)
         return
-    yield "all set-ups", compare(*(own[policy] for policy in common for own in split))
+    each = [own[policy] for policy in common for own in split]
+    yield "all set-ups", compare(*each, campaign=campaign)
     for policy in common:
-        yield policy, compare(*(own[policy] for own in split))
+        yield policy, compare(*(own[policy] for own in split), campaign=campaign)
 
 
 def holm(values: Sequence[float]) -> list[float]:
@@ -121,7 +127,7 @@ def _with(report: Report, p: float, arms: int) -> Report:
         for e in report.endpoints
     )
     (tested,) = (endpoint for endpoint in endpoints if endpoint.primary)
-    over = pairing.over(f"{report.pairs} pairs", report.order)
+    over = pairing.over(f"{report.pairs} pairs", report.order, report.lost_pairs)
     concluded = verdict.of(tested, over)
     why = f"{concluded.why}; p is adjusted for {arms} arms"
     if concluded.word != report.verdict:

@@ -4,7 +4,9 @@
 
 A gate takes the bound, the end of the interval on the unfavourable side, and from 1 on also the
 test: a reduction that its p, adjusted for all figures and arms, does not find is none, whatever its
-own interval says. A figure without an interval misses its gate.
+own interval says. A figure without an interval misses its gate. So does every figure where the runs
+depart from their campaign in what may choose the result; and beside the throughput every figure but
+the one that the campaign was written for.
 """
 
 import re
@@ -43,12 +45,16 @@ class Gate:
 
     def missed(self, report: Report) -> str:
         """The reason why the gate is missed, "" if it is met."""
+        if report.barred:
+            return f"{self.wanted}, but {report.why}"
         if self.key == throughput.KEY:
             return self._lost(report)
         wanted = self.wanted
         endpoint = report.get(*self.key)
         if endpoint is None:
             return f"{wanted}, but the runs cannot be compared: {report.why}"
+        if report.campaign and not endpoint.primary and report.primary:
+            return f"{wanted}, but the campaign was written for {report.primary.key.text}"
         least = endpoint.ratio_at_least
         if least is None or endpoint.p is None:
             claimed = GATED[self.key.text].claimed

@@ -28,6 +28,7 @@ from lowlat.report.endpoint import (
 )
 from lowlat.report.measure import Cpu, Key, Measure, Pooling
 from lowlat.report.stats import flips
+from lowlat.report.stats.lost import LoneBoots, counted_against, weakest
 from lowlat.report.stats.samples import ALPHA, TwoSamples
 
 #: The least and the greatest.
@@ -87,22 +88,32 @@ _FEW_GAPS = 100
 
 @dataclass(frozen=True)
 class Pair:
-    """Two arms, the CPUs that all their runs measured, and the figures to compare."""
+    """Two arms, the CPUs that all their runs measured, and the figures to compare; and what counts
+    against a claim: the arms' ``lone`` boots, and the number of pairs that lack both boots."""
 
     before: Arm
     after: Arm
     cpus: CpuSet
     measures: tuple[Measure, ...]
     primary: Key
+    lone: tuple[Arm, ...] = ()
+    neither: int = 0
 
     @classmethod
-    def of(cls, before: Arm, after: Arm, primary: Key) -> Pair:
+    def of(
+        cls, before: Arm, after: Arm, primary: Key, lone: tuple[Arm, ...] = (), neither: int = 0
+    ) -> Pair:
         """For comparable arms only; others are refused before (comparable.py)."""
-        runs = (*before.runs, *after.runs)
+        runs = [run for arm in (before, after, *lone) for run in arm.runs]
         cpus = comparable.common_cpus(runs)
         compared = (*measures(runs, cpus, emulated=runs[0].emulated), *before.asked)
         tested = [one for key, one in cross_check.TESTED.items() if key == primary]
-        return cls(before, after, cpus, (*tested, *compared), primary)
+        return cls(before, after, cpus, (*tested, *compared), primary, lone, neither)
+
+    @property
+    def lost(self) -> bool:
+        """Whether a pair lacks a boot."""
+        return bool(self.neither or any(arm.runs for arm in self.lone))
 
     @cached_property
     def figures(self) -> dict[Key, PairFigure]:
@@ -114,6 +125,11 @@ class Pair:
             for cpu in ("all", *self.cpus)
             if (key := measure.key(cpu)) in ours and key in theirs
         }
+
+    @cached_property
+    def lone_values(self) -> list[dict[Key, tuple[float, ...]]]:
+        """As in ``figures``, of the lone boots of either arm."""
+        return [arm.values(self.cpus, self.measures) for arm in self.lone]
 
     @property
     def together(self) -> Iterator[ComparedFigure]:
@@ -143,8 +159,14 @@ class Pair:
 
     def seconds(self, key: Key) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The measured time behind a figure, boot by boot."""
-        cpus = (key.cpu,) if isinstance(key.cpu, int) else tuple(self.cpus)
-        return self.before.seconds(cpus), self.after.seconds(cpus)
+        return self._seconds(key, self.before), self._seconds(key, self.after)
+
+    def lone_seconds(self, key: Key) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        one, other = (self._seconds(key, arm) for arm in self.lone)
+        return one, other
+
+    def _seconds(self, key: Key, arm: Arm) -> tuple[float, ...]:
+        return arm.seconds((key.cpu,) if isinstance(key.cpu, int) else tuple(self.cpus))
 
 
 def compared_figures(pair: Pair, *, tested: bool, drawn: bool) -> tuple[ComparedFigure, ...]:
@@ -174,8 +196,13 @@ class PairFigure:
     @property
     def known(self) -> bool:
         """Whether every boot has it."""
-        boots = len(self.pair.before.boots), len(self.pair.after.boots)
-        return (len(self.before), len(self.after)) == boots
+        arms = (self.pair.before, self.pair.after, *self.pair.lone)
+        values = (self.before, self.after, *self._lone)
+        return all(len(own) == len(arm.boots) for own, arm in zip(values, arms))
+
+    @property
+    def _lone(self) -> list[tuple[float, ...]]:
+        return [own.get(self.key, ()) for own in self.pair.lone_values]
 
     @property
     def floor(self) -> float:
@@ -187,22 +214,47 @@ class PairFigure:
         return threshold if self.measure.beyond else _RESOLUTION.get(self.measure.unit, 0.0)
 
     def samples(self) -> TwoSamples:
-        if self.measure.counted:
-            return TwoSamples(self.before, self.after, self.seconds)
-        arms = self.before, self.after
-        one, other = ([max(value, self.floor) for value in arm] for arm in arms)
-        below = [{n for n, value in enumerate(arm) if value < self.floor} for arm in arms]
-        above = [{n for n, v in enumerate(arm) if isinstance(v, MoreThan)} for arm in arms]
-        gaps = self._gaps() if self.key.name == NOISE else None
-        return TwoSamples(one, other, None, (below[0], below[1]), (above[0], above[1]), gaps)
+        """The values of the pairs."""
+        gaps = self._gaps
+        return self._row(self.before, self.after, self.seconds, gaps.samples() if gaps else None)
 
-    def _gaps(self) -> Optional[TwoSamples]:
+    def rows(self) -> list[TwoSamples]:
+        """The values of the pairs; if some lack a boot, also with these counted against a fall, and
+        against a rise."""
+        row = self.samples()
+        if not self.pair.lost:
+            return [row]
+        return [row, *counted_against(row, LoneBoots(self._lone_row(), self.pair.neither))]
+
+    def _lone_row(self) -> TwoSamples:
+        one, other = self._lone
+        gaps = self._gaps
+        behind = gaps._lone_row() if gaps else None
+        return self._row(one, other, self.pair.lone_seconds(self.key), behind)
+
+    def _row(
+        self,
+        one: Sequence[float],
+        other: Sequence[float],
+        seconds: tuple[Sequence[float], Sequence[float]],
+        gaps: Optional[TwoSamples],
+    ) -> TwoSamples:
+        if self.measure.counted:
+            return TwoSamples(one, other, seconds)
+        arms, floor = (one, other), self.floor
+        below = [{n for n, value in enumerate(arm) if value < floor} for arm in arms]
+        above = [{n for n, v in enumerate(arm) if isinstance(v, MoreThan)} for arm in arms]
+        least = [[max(value, floor) for value in arm] for arm in arms]
+        known = (below[0], below[1]), (above[0], above[1])
+        return TwoSamples(least[0], least[1], None, *known, gaps)
+
+    @cached_property
+    def _gaps(self) -> Optional[PairFigure]:
         """The gaps behind the noise, if they are few."""
-        keys = (Key(GAPS, self.key.cpu, row) for row in LEVELS)
+        keys = (Key(GAPS, self.key.cpu, row) for row in LEVELS if self.key.name == NOISE)
         row = next((self.pair.figures[key] for key in keys if key in self.pair.figures), None)
         counts = row._counts() if row and row.known else None
-        few = counts and min(counts) < _FEW_GAPS * len(self.before)
-        return row.samples() if row and few else None
+        return row if counts and min(counts) < _FEW_GAPS * len(self.before) else None
 
     def compared(self) -> ComparedFigure:
         counted = self.measure.counted
@@ -256,8 +308,9 @@ def _tested(
         families.append([guard.key] if guard and guard.known else [])
     result = {}
     for family in families:
-        results = flips.infer([rows[key].samples() for key in family], drawn=drawn)
-        for key, one in zip(family, results):
+        each = zip(*(rows[key].rows() for key in family))
+        results = zip(*(flips.infer(one, drawn=drawn) for one in each))
+        for key, one in zip(family, map(weakest, results)):
             low, high = one.ci95
             ends = (low, high) if math.isfinite(high) else None
             result[key] = replace(compared[key], p=one.adjusted, ci95=ends, ratio_at_least=low)

@@ -9,7 +9,7 @@ from lowlat.model.run import Run
 from lowlat.model.tool import MoreThan
 from lowlat.report import cross_check
 from lowlat.report.endpoint import ENDPOINTS, INTERRUPTS, SUBJECTS, THROUGHPUT, in_words
-from lowlat.report.measure import Key
+from lowlat.report.measure import Key, Measure
 
 #: What an imported file is judged by, the first that every run has.
 _OF_TOOLS = ("p99.9", "p99", "max")
@@ -31,10 +31,30 @@ def _of_files(runs: Sequence[Run]) -> Optional[Key]:
     return Key(THROUGHPUT, row=row) if row else None
 
 
-def primary_of(runs: Sequence[Run]) -> tuple[Key, str]:
-    """The primary endpoint of compared runs, and the reason ("" for the usual one). Under emulation
-    it is interrupts, because durations mean nothing; else the endpoint that the runs' plans name,
-    if every run has it."""
+def primary_of(runs: Sequence[Run], written: str = "") -> tuple[Key, str]:
+    """The primary endpoint of compared runs, and the reason ("" for the usual one): the endpoint
+    that was ``written`` down in their campaign, if every run has it, else the usual one."""
+    usual, why = _usual(runs)
+    if not written or usual.text == written:
+        return usual, why
+    measure = _known(runs, written)
+    if measure is None or (runs[0].emulated and measure.durations):
+        return usual, why
+    return measure.key(), f"the primary endpoint is {in_words(written)}: the campaign names it"
+
+
+def _known(runs: Sequence[Run], name: str) -> Optional[Measure]:
+    """The endpoint of this name, if every run has it."""
+    measure = next((one for one in ENDPOINTS if one.name == name and name in SUBJECTS), None)
+    if measure is None or not measure.of:
+        return None
+    cpus = (cpu for run in runs for cpu in run.cpus)
+    return measure if all(measure.of(cpu) is not None for cpu in cpus) else None
+
+
+def _usual(runs: Sequence[Run]) -> tuple[Key, str]:
+    """Under emulation it is interrupts, because durations mean nothing; else the endpoint that the
+    runs' plans name, if every run has it."""
     if runs[0].emulated:
         return Key(INTERRUPTS), ""
     noise, own = Key(NOISE), in_words(NOISE)
@@ -46,12 +66,7 @@ def primary_of(runs: Sequence[Run]) -> tuple[Key, str]:
     if len(named) > 1:
         return noise, f"the primary endpoint is {own}: the profiles are judged by different ones"
     ((name, profile),) = named.items()
-    measure = next((one for one in ENDPOINTS if one.name == name and name in SUBJECTS), None)
-    if (
-        measure
-        and measure.of
-        and all(measure.of(cpu) is not None for run in runs for cpu in run.cpus)
-    ):
+    if measure := _known(runs, name):
         why = f"the primary endpoint is {in_words(name)}: profile {profile} is judged by it"
         return measure.key(), why
     judged = in_words(name) if name in SUBJECTS else name

@@ -6,81 +6,74 @@ from dataclasses import replace
 from statistics import median
 from typing import Optional
 
-from lowlat.model.run import Run
-from lowlat.report import comparable, work_words
+from lowlat.model.campaign import Campaign
+from lowlat.report import comparable, pairing
 from lowlat.report.arm import Arm
-from lowlat.report.build import Report, needed
+from lowlat.report.blocks import Blocks
+from lowlat.report.build import Report, described
+from lowlat.report.caveat import Caveat
 from lowlat.report.endpoint import in_words
 from lowlat.report.pair import ComparedFigure, Pair
-from lowlat.report.pairing import Pairing
+from lowlat.report.pairing import DRAWN
 from lowlat.report.stats import bets, flips
+from lowlat.report.stats.pairs import Pairs, lopsided
 from lowlat.report.verdict import DESCRIPTIVE, REFUSED, UNCHANGED, Verdict, word_of
 
+#: Said of a part of the pairs, whose whole order was drawn.
+_OF_PAIRS = (Caveat.ORDER_NOT_DRAWN, Caveat.ORDER_NOT_KNOWN)
 
-def judged(report: Report, before: Arm, after: Arm) -> Report:
+
+def judged(report: Report, before: Arm, after: Arm, campaign: Campaign) -> Report:
     """The report with the verdict about the median pair of the primary endpoint; all else is
-    descriptive. The pairs are those of the campaign."""
+    descriptive. The pairs are those of the campaign; one that lacks a boot counts against either
+    arm."""
     primary = report.primary
     if report.verdict == REFUSED or primary is None:
         return report
-    described = _described(report, before, after)
-    one, other = (_places(arm) for arm in (before, after))
+    blocks = Blocks.of(campaign)
+    one, other = (blocks.places(arm) for arm in (before, after))
     pairs = sorted(one.keys() & other.keys())
-    arms = before.of_boots(one[n] for n in pairs), after.of_boots(other[n] for n in pairs)
+    lost = len(blocks.due((before, after))) - len(pairs)
+    arms = (
+        before.of_boots(one[n][0] for n in pairs),
+        after.of_boots(other[n][0] for n in pairs),
+    )
     why = comparable.doubt(before, after) or ("" if pairs else "no pair is complete")
+    order = tuple(1 if arm == campaign.order[0] else -1 for arm in campaign.order[::2])
+    why = why or ("the order of the campaign was not drawn" if _turning(order) else "")
     figure = None if why else Pair.of(*arms, primary.key).figures[primary.key]
     if figure is None or not figure.known or not flips.available():
         why = (
             why or f"{in_words(primary.name)} is not known in every boot, or numpy is not installed"
         )
-        return replace(described, why=f"no test is made: {why}")
+        return described(report, f"no test is made: {why}")
     least, greatest = (list(map(float, ends)) for ends in figure.samples().bounds())
-    signs = sum(low > 0 for low in least), sum(high < 0 for high in greatest)
-    value, further = bets.fortune(*signs), bets.further(*signs, len(pairs) - sum(signs))
-    claimed = _claimed(primary, least, greatest, min(1.0, 1 / value))
-    concluded = _verdict(claimed, value, len(pairs), further)
+    more, less = sum(low > 0 for low in least), sum(high < 0 for high in greatest)
+    value = min(bets.fortune(more, less + lost), bets.fortune(more + lost, less))
+    further = bets.further(more, less, len(pairs) + lost - more - less)
+    ends = [*least, *[-math.inf] * lost], [*greatest, *[math.inf] * lost]
+    middle = median((low + high) / 2 for low, high in zip(least, greatest))
+    claimed = _claimed(primary, middle, bets.interval(*ends), min(1.0, 1 / value))
+    concluded = _verdict(claimed, value, len(pairs), lost, further)
+    untested = described(report, concluded.why)
     return replace(
-        described,
+        untested,
         verdict=concluded.word,
-        why=concluded.why,
-        endpoints=tuple(claimed if e.primary else e for e in described.endpoints),
+        endpoints=tuple(claimed if e.primary else e for e in untested.endpoints),
         pairs=len(pairs),
+        order=DRAWN,
+        caveats=tuple(one for one in report.caveats if one.kind not in _OF_PAIRS),
+        lost_pairs=lost,
         e_value=value,
         more_pairs=further if concluded.word == DESCRIPTIVE else None,
     )
 
 
-def _described(report: Report, before: Arm, after: Arm) -> Report:
-    """The report without the test of a fixed number of pairs, and what it says of that."""
-    more = [needed(report.more_pairs, report.pairs)] if report.more_pairs else []
-    untested = [replace(e, p=None, ci95=None, ratio_at_least=None) for e in report.endpoints]
-    told = {*Pairing.of(before, after).flags(), *more}
-    flags = work_words.anew(report.flags, report.endpoints, untested)
-    return replace(
-        report,
-        verdict=DESCRIPTIVE,
-        endpoints=tuple(untested),
-        flags=tuple(flag for flag in flags if flag not in told),
-        more_pairs=None,
-    )
-
-
-def _places(arm: Arm) -> dict[int, int]:
-    """The place of the arm's boot in each pair of the campaign, by the pair's number."""
-    boots = ((place, _number(boot[0])) for place, boot in enumerate(arm.boots))
-    return {(number - 1) // 2: place for place, number in boots if number}
-
-
-def _number(run: Run) -> int:
-    return run.campaign.number if run.campaign else 0
-
-
 def _claimed(
-    primary: ComparedFigure, least: list[float], greatest: list[float], p: float
+    primary: ComparedFigure, middle: float, interval: tuple[float, float], p: float
 ) -> ComparedFigure:
     """The primary endpoint with the ratio of the median pair and its interval."""
-    middle = median((low + high) / 2 for low, high in zip(least, greatest))
-    low, high = (math.exp(end) for end in bets.interval(least, greatest))
+    low, high = map(math.exp, interval)
     return replace(
         primary,
         ratio=math.exp(middle) if math.isfinite(middle) else None,
@@ -92,17 +85,29 @@ def _claimed(
 
 
 def _verdict(
-    claimed: ComparedFigure, value: float, pairs: int, further: Optional[tuple[int, int]]
+    claimed: ComparedFigure,
+    value: float,
+    whole: int,
+    lost: int,
+    further: Optional[tuple[int, int]],
 ) -> Verdict:
-    basis = f"e = {value:.3g} after {pairs} pairs, {bets.CLAIM:g} is clear"
+    """Of so many ``whole`` pairs, and so many that lack a boot."""
+    basis = f"e = {value:.3g} after {pairing.over(f'{whole} pairs', DRAWN, lost)}"
+    basis = f"{basis}, {bets.CLAIM:g} is clear"
     word = word_of(claimed)
     if word == UNCHANGED and value >= bets.CLAIM:
         basis = f"{basis}, and pairs without a difference keep the interval at none"
     if word != UNCHANGED:
         return Verdict(word, f"{basis}; about the median pair")
-    if pairs >= bets.MOST_PAIRS or further is None:
+    if whole + lost >= bets.MOST_PAIRS or further is None:
         return Verdict(UNCHANGED, f"{basis}; {bets.MOST_PAIRS} pairs are the most")
     more = "{} to {}".format(*further) if further[0] < further[1] else f"{further[1]}"
     clear = f"clear after {more} more pairs, if at most one of them disagrees"
     why = f"{basis}: {clear}; looking often costs nothing"
     return Verdict(DESCRIPTIVE, why)
+
+
+def _turning(order: tuple[int, ...]) -> bool:
+    """Whether a campaign's whole order is one that nobody draws: lopsided, or just turning round
+    from pair to pair."""
+    return lopsided(order) or (len(order) > 2 and Pairs((), order).alternate)

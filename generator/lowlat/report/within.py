@@ -13,7 +13,8 @@ from typing import Callable
 from lowlat.model.campaign import Campaign
 from lowlat.model.run import Run
 from lowlat.report.arm import Arm
-from lowlat.report.build import Report, build
+from lowlat.report.blocks import Blocks
+from lowlat.report.build import Report, build, described
 from lowlat.report.misuse import misused
 from lowlat.report.primary import primary_of
 from lowlat.report.stats.flips import ENOUGH_PAIRS
@@ -24,7 +25,7 @@ _Arms = tuple[Arm, Arm]
 
 @dataclass(frozen=True)
 class ToggledPair:
-    """The runs of a pair in either arm, all of one boot."""
+    """The runs of a pair in either arm, all of one boot; none in one arm if they are lost."""
 
     number: int
     boot_id: str
@@ -35,20 +36,27 @@ def judged(report: Report, arms: _Arms, campaign: Campaign) -> tuple[Report, str
     """The report with the verdict about the pairs of the campaign that are whole, and what it is
     about, in words ("" if no pair is whole)."""
     pairs = _pairs(arms, campaign)
-    if report.verdict == REFUSED or not pairs:
+    boots = len({pair.boot_id for pair in pairs if all(pair.runs)})
+    if report.verdict == REFUSED:
         return report, ""
-    boots = len({pair.boot_id for pair in pairs})
-    units = _counted(arms, pairs, "run", lambda pair, arm: f"/{pair.number}/{arm}")
+    if not boots:
+        return described(report, "no pair of runs is of one boot"), ""
+    units, size = _counted(arms, pairs, "run", lambda pair, arm: f"/{pair.number}/{arm}"), 2
     if boots >= ENOUGH_PAIRS and not misused(*units):
-        units = _counted(arms, pairs, "boot", lambda _, arm: f"/{arm}")
-    primary, why = primary_of([run for arm in arms for run in arm.runs])
-    found = build(*units, primary)
+        units, size = _counted(arms, pairs, "boot", lambda _, arm: f"/{arm}"), 2 * campaign.within
+    runs = [run for arm in arms for run in arm.runs]
+    primary, why = primary_of(runs, campaign.endpoint)
+    found = build(*units, primary, Blocks(campaign, size))
     left = [_left(arm, unit) for arm, unit in zip(arms, units)]
     lone = ", ".join(name for names in left for name in names)
     flags = [why] if why else []
     flags += [f"runs without a partner in their boot are left out: {lone}"] if lone else []
+    unpaired = [(*names, *more) for names, more in zip(left, found.unpaired)]
     found = replace(
-        found, boots=(boots, boots), unpaired=(left[0], left[1]), flags=(*flags, *found.flags)
+        found,
+        boots=(boots, boots),
+        unpaired=(unpaired[0], unpaired[1]),
+        flags=(*flags, *found.flags),
     )
     whole = found.verdict in TESTED and boots >= ENOUGH_PAIRS
     return found, "for boots of this machine" if whole else _where(boots)
@@ -59,11 +67,11 @@ def _where(boots: int) -> str:
 
 
 def _pairs(arms: _Arms, campaign: Campaign) -> list[ToggledPair]:
-    """The pairs of the campaign that have runs in both arms, all in one boot."""
+    """The pairs of the campaign whose runs are all of one boot."""
     one, other = (_by_pair(arm, campaign) for arm in arms)
     pairs = []
-    for number in sorted(one.keys() & other.keys()):
-        runs = tuple(one[number]), tuple(other[number])
+    for number in sorted(one.keys() | other.keys()):
+        runs = tuple(one.get(number, ())), tuple(other.get(number, ()))
         boots = {run.boot_id for own in runs for run in own}
         if len(boots) == 1 and "" not in boots:
             pairs.append(ToggledPair(number, min(boots), runs))

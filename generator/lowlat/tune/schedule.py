@@ -7,33 +7,30 @@ from collections.abc import Iterator
 from typing import Optional
 
 from lowlat.boot.status import Running
+from lowlat.model.order import draw_blocks
 from lowlat.tune.state import NOW, STOCK, TUNED, LoopState, Outcome, Phase
 
 
 def order(pairs: Optional[int], seed: int) -> tuple[str, ...]:
     """The boots to measure. Without a number: the running boot, then a tuned one. With a number:
-    so many pairs, each in random order; never all pairs in the same one, nor in turn if there are
-    more than two, which a machine that is slower in every second boot, or pair, would favour."""
+    so many pairs, drawn by model/order.py."""
     if pairs is None:
         return (STOCK, TUNED)
     draw = random.Random(seed)  # noqa: S311
-    while True:
-        drawn = [draw.sample((STOCK, TUNED), 2) for _ in range(pairs)]
-        turns = sum(one != other for one, other in zip(drawn, drawn[1:]))
-        if pairs == 1 or (turns and (pairs == 2 or turns < pairs - 1)):
-            return tuple(arm for pair in drawn for arm in pair)
+    return tuple(arm for pair in draw_blocks((STOCK, TUNED), pairs, draw) for arm in pair)
 
 
 def order_within(boots: int, pairs: int, seed: int) -> tuple[str, ...]:
     """The runs to measure: so many pairs in each boot, drawn as order() draws boots. The first runs
-    of the boots follow its rule too: from six boots on, a boot is what is paired."""
+    of the boots are drawn by the same rule: from six boots on, a boot is what is paired."""
     draw = random.Random(seed)  # noqa: S311
-    while True:
-        each = [order(pairs, draw.getrandbits(32)) for _ in range(boots)]
-        firsts = [own[0] for own in each]
-        turns = sum(one != other for one, other in zip(firsts, firsts[1:]))
-        if boots <= 2 or 0 < turns < boots - 1:
-            return tuple(NOW if arm == TUNED else STOCK for own in each for arm in own)
+    order: list[str] = []
+    for first, _ in draw_blocks((STOCK, NOW), boots, draw):
+        own = draw_blocks((STOCK, NOW), pairs, draw)
+        while own[0][0] != first:
+            own = draw_blocks((STOCK, NOW), pairs, draw)
+        order += (arm for pair in own for arm in pair)
+    return tuple(order)
 
 
 def lost(state: LoopState) -> int:

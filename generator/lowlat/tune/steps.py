@@ -20,10 +20,10 @@ from lowlat.model.policy import word
 from lowlat.model.run import Run
 from lowlat.plan import store
 from lowlat.probe import host_facts
-from lowlat.report import article, as_json, as_markdown, comparison, in_effect
+from lowlat.report import article, as_json, as_markdown, in_effect
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report
-from lowlat.report.campaign import held_against
+from lowlat.report.campaign import set_ups_registered
 from lowlat.report.comparison import Comparison
 from lowlat.runtime import partition
 from lowlat.tune.state import RUNS, STOCK, LoopState, MeasuredBoot
@@ -113,7 +113,7 @@ def compare(root: Root, state: LoopState) -> tuple[Report, str]:
     paths = (boot.verify for boot in state.arm(tuned) if boot.verify)
     boots = [in_effect.read_verify(Path(root.host(path))) for path in paths]
     arms = Arm(STOCK, before), Arm(tuned, after, in_effect.of_boots(boots))
-    comparisons = {title: held_against(one) for title, one in comparison.set_ups(*arms)}
+    comparisons = dict(set_ups_registered(*arms))
     if len(comparisons) > 1 and not any(run.emulated for arm in arms for run in arm.runs):
         keep(root, state.path("article.md"), article.ticket(arms))
     keep(root, state.path("report.html"), _page(comparisons, store.applied(root)))

@@ -15,8 +15,7 @@ from lowlat.measure.run_file import read_runs
 from lowlat.model.run import Run
 from lowlat.report import gate, in_effect, levels, limit_words, limits
 from lowlat.report.arm import NAME, Arm, named
-from lowlat.report.campaign import held_against
-from lowlat.report.comparison import compare
+from lowlat.report.campaign import compare_registered
 from lowlat.report.pairs_by_name import paired
 from lowlat.report.verdict import REFUSED
 from lowlat.verbs import refusals, report_output
@@ -45,7 +44,7 @@ def main(args: ReportArguments) -> int:
             say(line)
         return 0
     limited = [limits.parse(text) for text in args.limit]
-    comparison = held_against(compare(*_arms(args)), args.campaign)
+    comparison = compare_registered(*_arms(args), named=args.campaign)
     gate.check_names(gates, comparison.reports)
     comparison = replace(
         comparison,

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pairs of boots, from their order in time: two boots that follow each other, one of each arm."""
+"""Pairs of boots, one of each arm: those of one block of a campaign; or, from their order in time,
+two that follow each other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Pairs:
     """``boots`` are the places of each pair's two boots in their arms, in order of time; ``first``
-    tells which one started first: 1 that of the first arm, -1 that of the second, 0 neither."""
+    tells which one started first: 1 that of the first arm, -1 that of the second, 0 neither.
+    ``blocks`` are the numbers of the pairs in their campaign; empty without one."""
 
     boots: tuple[tuple[int, int], ...]
     first: tuple[int, ...]
+    blocks: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, before: Sequence[float], after: Sequence[float]) -> Pairs:
@@ -35,6 +38,20 @@ class Pairs:
             first.append(0 if time == later else -1 if arm else 1)
         return cls(tuple(pairs), tuple(first))
 
+    @classmethod
+    def of_blocks(
+        cls, before: Mapping[int, tuple[int, int]], after: Mapping[int, tuple[int, int]]
+    ) -> Pairs:
+        """The pairs of a campaign: of each block that both arms have, where the boot stands in its
+        arm, and its number in the order."""
+        blocks = sorted(before.keys() & after.keys())
+        both = [(before[block], after[block]) for block in blocks]
+        return cls(
+            tuple((one[0], other[0]) for one, other in both),
+            tuple(1 if one[1] < other[1] else -1 for one, other in both),
+            tuple(blocks),
+        )
+
     @property
     def alike(self) -> bool:
         """Whether the same arm came first in all pairs: a machine that is slower in every second
@@ -47,8 +64,12 @@ class Pairs:
         return 0 not in self.first
 
     @property
-    def drawn(self) -> bool:
-        """Whether the order within the pairs may have been drawn: it is known and does not
-        alternate."""
-        alternate = all(one == -other for one, other in zip(self.first, self.first[1:]))
-        return self.known and not self.alike and not alternate
+    def alternate(self) -> bool:
+        """Whether each pair has the other order than the one before it."""
+        return self.known and all(one == -next_ for one, next_ in zip(self.first, self.first[1:]))
+
+
+def lopsided(first: Sequence[int]) -> bool:
+    """Whether more than three quarters of the pairs have the same order, 1 or -1: a machine that is
+    slower in every second boot is then claimed as a change."""
+    return 2 * abs(sum(first)) > len(first)

@@ -12,34 +12,59 @@ counts).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Optional
 
 from lowlat.report.stats import counts, flips
 from lowlat.report.stats.flips import Result, widest
 from lowlat.report.stats.samples import TwoSamples
 
+#: A round is one of several hosts.
+_HOSTS = 2
 
-def infer_rounds(hosts: Sequence[TwoSamples], *, drawn: bool = True) -> tuple[float, Result]:
-    """The hosts' mean ratio of one figure, and its test, from each host's boots in the order of its
-    pairs, ``drawn`` on all or not. There are as many rounds as the host with the fewest pairs
-    has."""
+
+@dataclass(frozen=True)
+class HostRounds:
+    """The pairs of a host, and the number of the round of each; None: it is of no round."""
+
+    rounds: Sequence[Optional[int]]
+    row: TwoSamples
+
+
+def shared_rounds(hosts: Sequence[HostRounds]) -> list[int]:
+    """The numbers of the rounds that at least two hosts have."""
+    seen = Counter(n for host in hosts for n in host.rounds if n is not None)
+    return sorted(number for number, count in seen.items() if count >= _HOSTS)
+
+
+def infer_rounds(hosts: Sequence[HostRounds], *, drawn: bool = True) -> tuple[float, Result]:
+    """The hosts' mean ratio of one figure, and its test over the rounds that at least two hosts
+    have; a host that lacks a round has no value in it. The order was ``drawn`` on all or not."""
     import numpy as np
 
-    count = min(len(own.before) for own in hosts)
-    means = [np.exp(np.mean([own.logs()[arm][:count] for own in hosts], axis=0)) for arm in (0, 1)]
+    shared = {number: place for place, number in enumerate(shared_rounds(hosts))}
+    known = np.full((2, len(hosts), len(shared)), np.nan)
     # The mean of a round is known from one side only if some host's value is.
-    below, above = (
-        tuple({n for own in ends for n in own[arm] if n < count} for arm in (0, 1))
-        for ends in ([own.below for own in hosts], [own.above for own in hosts])
-    )
+    below, above = (tuple(set[int]() for _ in (0, 1)) for _ in (0, 1))
+    for place, host in enumerate(hosts):
+        logs = host.row.logs()
+        numbers = enumerate(host.rounds)
+        own = [(n, shared[one]) for n, one in numbers if one is not None and one in shared]
+        for arm in (0, 1):
+            known[arm, place, [to for _, to in own]] = logs[arm][[n for n, _ in own]]
+            below[arm].update(to for n, to in own if n in host.row.below[arm])
+            above[arm].update(to for n, to in own if n in host.row.above[arm])
+    means = np.exp(np.nanmean(known, axis=1))
     averaged = TwoSamples(means[0], means[1], None, (below[0], below[1]), (above[0], above[1]))
     (result,) = flips.infer([averaged], drawn=drawn)
     ratio = math.exp(float(np.mean(np.log(means[0]) - np.log(means[1]))))
-    if all(own.seconds for own in hosts):
+    rows = [host.row for host in hosts]
+    if all(own.seconds for own in rows):
         low, high = (math.log(end) if end else -math.inf for end in result.ci95)
-        result = replace(result, ci95=widest((low, high), _of_counts(hosts)))
+        result = replace(result, ci95=widest((low, high), _of_counts(rows)))
     return ratio, result
 
 
