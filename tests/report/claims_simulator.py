@@ -5,12 +5,14 @@ drawn from a process and assigned to one of two arms. The report's claims are co
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Optional
 
 from campaigns import RECORDED
 
+from lowlat.model.order import draw_blocks
 from lowlat.report.stats import flips
 from lowlat.report.stats.pairs import Pairs
 from lowlat.report.stats.samples import ALPHA, TwoSamples
@@ -136,17 +138,15 @@ def _of_gaps(counts: Array, deal: Array, draw: Generator) -> TwoSamples:
 
 
 def _deals(cell: Cell, draw: Generator) -> Iterator[Array]:
-    """The order of the boots, 0 before and 1 after: spelled out in letters, or each pair in random
-    order, not all in the same one."""
+    """The order of the boots, 0 before and 1 after: spelled out in letters, or drawn as tune draws
+    it."""
     if cell.order != "drawn":
         letters = (cell.order * cell.pairs)[: 2 * cell.pairs]
         yield np.array(["AB".index(letter) for letter in letters])
         return
     for _ in range(_DEALS):
-        first = draw.integers(0, 2, cell.pairs)
-        while first.min() == first.max():
-            first = draw.integers(0, 2, cell.pairs)
-        yield np.stack([first, 1 - first], axis=1).ravel()
+        seed = random.Random(int(draw.integers(2**32)))
+        yield np.array([arm for block in draw_blocks((0, 1), cell.pairs, seed) for arm in block])
 
 
 # The figures of a boot

@@ -31,7 +31,7 @@ from claims_simulator import (
     step,
 )
 
-from lowlat.report.stats.rounds import infer_rounds
+from lowlat.report.stats.rounds import HostRounds, infer_rounds
 from lowlat.report.stats.samples import ALPHA, TwoSamples
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def judged(cell: Cell, hosts: int, campaigns: int, seed: int = 1) -> Judged:
     found = covered = 0
     for _ in range(campaigns):
         rows = list(one_campaign(cell, hosts, draw))
-        _, result = infer_rounds(rows, drawn=cell.order == "drawn")
+        rounds = [HostRounds(range(cell.pairs), row) for row in rows]
+        _, result = infer_rounds(rounds, drawn=cell.order == "drawn")
         low, high = result.ci95
         found += result.adjusted <= ALPHA and not low <= 1 <= high
         covered += low <= cell.truth <= high

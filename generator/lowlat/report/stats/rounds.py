@@ -42,7 +42,21 @@ def shared_rounds(hosts: Sequence[HostRounds]) -> list[int]:
 
 def infer_rounds(hosts: Sequence[HostRounds], *, drawn: bool = True) -> tuple[float, Result]:
     """The hosts' mean ratio of one figure, and its test over the rounds that at least two hosts
-    have; a host that lacks a round has no value in it. The order was ``drawn`` on all or not."""
+    have. The order was ``drawn`` on all or not."""
+    averaged = average_rounds(hosts)
+    (result,) = flips.infer([averaged], drawn=drawn)
+    one, other = averaged.logs()
+    ratio = math.exp(float((one - other).mean()))
+    rows = [host.row for host in hosts]
+    if all(own.seconds for own in rows):
+        low, high = (math.log(end) if end else -math.inf for end in result.ci95)
+        result = replace(result, ci95=widest((low, high), _of_counts(rows)))
+    return ratio, result
+
+
+def average_rounds(hosts: Sequence[HostRounds]) -> TwoSamples:
+    """The mean of each round that at least two hosts have; a host that lacks a round has no value
+    in it."""
     import numpy as np
 
     shared = {number: place for place, number in enumerate(shared_rounds(hosts))}
@@ -58,14 +72,7 @@ def infer_rounds(hosts: Sequence[HostRounds], *, drawn: bool = True) -> tuple[fl
             below[arm].update(to for n, to in own if n in host.row.below[arm])
             above[arm].update(to for n, to in own if n in host.row.above[arm])
     means = np.exp(np.nanmean(known, axis=1))
-    averaged = TwoSamples(means[0], means[1], None, (below[0], below[1]), (above[0], above[1]))
-    (result,) = flips.infer([averaged], drawn=drawn)
-    ratio = math.exp(float(np.mean(np.log(means[0]) - np.log(means[1]))))
-    rows = [host.row for host in hosts]
-    if all(own.seconds for own in rows):
-        low, high = (math.log(end) if end else -math.inf for end in result.ci95)
-        result = replace(result, ci95=widest((low, high), _of_counts(rows)))
-    return ratio, result
+    return TwoSamples(means[0], means[1], None, (below[0], below[1]), (above[0], above[1]))
 
 
 def _of_counts(hosts: Sequence[TwoSamples]) -> tuple[float, float]:
