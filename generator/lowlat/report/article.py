@@ -32,8 +32,8 @@ _NOISE = next(one for one in ALONE if one.name == POOLED_NOISE)
 
 
 def text(arms: Sequence[Arm]) -> str:
-    """The table for a terminal, and the longest noises with their causes. Raises Refused if the
-    CPUs were emulated, or none was measured in all runs of an arm."""
+    """The table for a terminal, and the longest noises with their causes. Raises Refused if a
+    run is another tool's, the CPUs were emulated, or none was measured in all runs of an arm."""
     lines = [TITLE, ""]
     for table in _tables(arms):
         lines += [*as_text.aligned(table), ""]
@@ -52,6 +52,10 @@ def ticket(arms: Sequence[Arm]) -> str:
 
 
 def _tables(arms: Sequence[Arm]) -> tuple[Table, ...]:
+    others = (run.imported for arm in arms for run in arm.runs if run.imported)
+    if other := next(others, None):
+        why = f"--article: a file of {other.tool} has no share of noise and no classes"
+        raise Refused(why, hint="give runs of 'lowlat-gen measure'")
     if any(run.emulated for arm in arms for run in arm.runs):
         why = "the CPUs of these runs are emulated: durations mean nothing there"
         raise Refused(f"--article: {why}", hint="measure on hardware")
