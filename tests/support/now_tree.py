@@ -85,6 +85,10 @@ class IrqbalanceStandIn(threading.Thread):
         self._socket.bind(f"/proc/self/fd/{at}/irqbalance{pid}.sock")
         os.close(at)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self.listen()
+
+    def listen(self) -> None:
+        """Listen, from now on as this process's user."""
         self._socket.listen(1)
 
     def run(self) -> None:

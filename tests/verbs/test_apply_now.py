@@ -13,7 +13,7 @@ import pytest
 
 from lowlat.host.root import Root
 from lowlat.plan import store
-from support import now_tree
+from support import needs, now_tree
 from support.cli import Answer, lowlat
 from support.machines import write_tree
 from support.now_tree import GROUP, GROUPS, VALUES, IrqbalanceStandIn, content, task
@@ -270,6 +270,19 @@ def test_a_list_that_irqbalance_has_yet_to_take_is_taken_back(
 
 class _KilledError(BaseException):
     """No program's own: nothing of it catches this."""
+
+
+@needs.root("only root can act for another user")
+def test_a_process_that_calls_itself_irqbalance_is_told_nothing(
+    tree: Path, irqbalance: IrqbalanceStandIn
+) -> None:
+    os.seteuid(1000)
+    try:
+        irqbalance.listen()
+    finally:
+        os.seteuid(0)
+    act(tree, "apply", "--now")
+    assert irqbalance.told == []
 
 
 @pytest.mark.parametrize("at", range(5))

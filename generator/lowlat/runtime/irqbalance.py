@@ -145,10 +145,18 @@ def _ask(root: Root, text: str, *, answers: bool = True) -> Optional[str]:
                 to.settimeout(_ANSWER_S)
                 # By its folder's descriptor: an address has room for 107 bytes.
                 to.connect(f"/proc/self/fd/{at}/irqbalance{number}.sock")
+                if _user(to) not in (0, os.geteuid()):
+                    continue
                 who = (socket.SOL_SOCKET, socket.SCM_CREDENTIALS, credentials)
                 to.sendmsg([text.encode()], [who])
                 return to.recv(1 << 16).decode("utf-8", "replace") if answers else ""
     return None
+
+
+def _user(peer: socket.socket) -> int:
+    """Who listens there (unix(7)). A process may have any name in /proc."""
+    _, uid, _ = struct.unpack("3i", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return int(uid)
 
 
 def _systemctl(root: Root, *words: str) -> str:
