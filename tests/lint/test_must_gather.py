@@ -141,10 +141,10 @@ def test_a_node_of_a_must_gather_is_a_machine_to_plan_for(tmp_path: Path) -> Non
     assert "isolated: 2-7" in written.replace('"', "")
     node.write_bytes(gzip.compress(gzip.decompress(node.read_bytes())[:700]))
     assert "tar file is damaged" in lowlat("plan", "--root", node).refused()
-    headers = b"".join(
+    endless = b"".join(
         tar_header(tarfile.GNUTYPE_LONGNAME) + b"a".ljust(512, b"\0") for _ in range(3000)
     )
-    node.write_bytes(headers + tar_header(tarfile.REGTYPE))
+    node.write_bytes(endless + tar_header(tarfile.REGTYPE))
     assert "tar file is damaged" in lowlat("plan", "--root", node).refused()
     holed = {"GNU.sparse.map": "0,0", "GNU.sparse.size": "4000000000"}
     for headers in (holed, {"size": "9" * 30}):
