@@ -220,6 +220,20 @@ def test_three_core_types(host: Hosts) -> None:
     assert any("least capable" in reason["why"] for reason in reasons if reason["cpus"] == "4-7")
 
 
+@pytest.mark.parametrize(
+    ("isolate", "short"), [("1-23", "1 of 24 cores stays"), ("2-23", ""), ("3-23", "")]
+)
+def test_a_list_that_leaves_too_few_cores_is_obeyed_with_a_warning(
+    host: Hosts, isolate: str, short: str
+) -> None:
+    """Of 24 cores the system needs two."""
+    machine = host(Shape(kinds=(Kind(24),)))
+    told = [one for one in machine.warnings("--isolate", isolate) if "for the system" in one]
+    assert [one.partition(" for the system, which needs 2: ")[0] for one in told] == (
+        [short] if short else []
+    )
+
+
 def test_where_only_the_least_capable_can_be_isolated_they_are(host: Hosts) -> None:
     # The only performance core boots the system.
     machine = host(Shape(kinds=(Kind(1), Kind(4)), types_by="perf"))

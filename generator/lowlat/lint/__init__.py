@@ -126,7 +126,7 @@ def _kept(word: JudgedWord, words: Sequence[str]) -> JudgedWord:
 
 
 def notes_on(line: LintedLine) -> Iterator[str]:
-    """Messages about a line that are no findings: where it leaves less to the system than a plan."""
+    """Messages about a line that are no findings: it leaves less to the system than a plan."""
     system = line.effect.online - line.effect.isolated
     note = line.system_part.note(system) if line.effect.isolated else ""
     if note and not line.boot_line.ticks_nowhere:

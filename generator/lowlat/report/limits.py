@@ -2,7 +2,7 @@
 """Limits of latency (``--limit 20us``): how often they were exceeded, and how often that may be at
 most, for the time observed."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Callable, NamedTuple, Optional
@@ -119,7 +119,7 @@ def _observed(limit: Limit, arm: Arm) -> Iterator[Observed]:
         known = [one for run in arm.runs for one in _TIMES[what](run)]
         if not known:
             continue
-        seconds = Counter[int]()
+        seconds = defaultdict[int, float](float)
         for one in known:
             seconds[one.cpu] += one.seconds
         hours = sum(seconds.values()) / 3600
