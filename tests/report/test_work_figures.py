@@ -114,7 +114,7 @@ def test_over_pairs_of_boots_work_has_the_verdicts_of_all_figures(bench: ReportB
         assert endpoint(alone, name)["p"] == endpoint(result, name)["p"]
     files = bench.runs("b", *before), bench.runs("a", *after)
     rows = bench.call(*files[0], "--against", *files[1])[1].splitlines()
-    assert any(row.startswith("kill ") and row.endswith(" 0.0078") for row in rows)
+    assert any(row.startswith("kill ") and row.endswith(" 0.013") for row in rows)
 
 
 def test_a_system_call_is_no_dearer_where_the_test_finds_no_change(bench: ReportBench) -> None:

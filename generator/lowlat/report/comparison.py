@@ -103,15 +103,17 @@ def _adjusted(reports: Sequence[Report]) -> tuple[Report, ...]:
     return tuple(tested.get(report.name, report) for report in reports)
 
 
-def pairs_needed(arms: int) -> Optional[int]:
-    """The pairs of boots that a test of so many arms needs; None if no number is enough."""
+def pairs_needed(arms: int, *, drawn: bool = True) -> Optional[int]:
+    """The pairs of boots that a test of so many arms needs, whose order was ``drawn`` or not; None
+    if no number is enough."""
     tried = range(flips.ENOUGH_PAIRS, _MOST)
-    return next((pairs for pairs in tried if arms * flips.smallest_p(pairs) <= ALPHA), None)
+    least = {pairs: flips.smallest_p(pairs, drawn=drawn) for pairs in tried}
+    return next((pairs for pairs, p in least.items() if arms * p <= ALPHA), None)
 
 
 def _untested(report: Report, arms: int) -> Report:
     """A report without a test: among so many arms, not even the clearest change would be found."""
-    pairs = pairs_needed(arms)
+    pairs = pairs_needed(arms, drawn=report.order == pairing.DRAWN)
     needs = f"needs {pairs} pairs of each" if pairs else "cannot be made"
     why = f"{report.pairs} pairs; a test of {arms} arms {needs}"
     endpoints = tuple(replace(endpoint, p=None) for endpoint in report.endpoints)

@@ -19,7 +19,8 @@ from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.report import article, as_json, as_markdown
 from lowlat.report.arm import Arm
-from lowlat.report.comparison import Comparison, set_ups
+from lowlat.report.campaign import set_ups_registered
+from lowlat.report.comparison import Comparison
 from lowlat.report.limits import PRESETS
 from lowlat.verbs import refusals
 from lowlat.view.arm import Group
@@ -147,7 +148,8 @@ def write_article(args: ReportArguments, arms: Sequence[Arm]) -> str:
     from lowlat.view.html import render_groups
 
     groups = [
-        Group(title or "set-ups", one, None, refusals.offered_here) for title, one in set_ups(*arms)
+        Group(title or "set-ups", one, None, refusals.offered_here)
+        for title, one in set_ups_registered(*arms)
     ]
     return f"{text}\n{_page(args, render_groups('OS noise by set-up', groups))}\n"
 

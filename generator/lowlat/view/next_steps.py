@@ -79,9 +79,9 @@ def _for_single_arm(cause: Optional[Part]) -> tuple[NextStep, ...]:
 def _of_files(comparison: Comparison) -> Iterator[NextStep]:
     """The next steps after files of another tool, of which nobody else knows the boots."""
     if any(report.verdict == DESCRIPTIVE and not report.pairs for report in comparison.reports):
+        pairs = pairs_needed(len(comparison.reports), drawn=False)
         yield NextStep(
-            f"Files of {pairs_needed(len(comparison.reports))} boots of each kind allow a test, if "
-            "equal names are boots in turn.",
+            f"Files of {pairs} boots of each kind allow a test, if equal names are boots in turn.",
             "lowlat-gen report before/ --against after/ --pairs-by-name",
         )
     yield NextStep(
