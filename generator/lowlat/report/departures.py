@@ -44,7 +44,8 @@ def departures(
 
 
 def lost_boots(campaign: Campaign, arms: Sequence[Arm]) -> Mapping[str, LostBoots]:
-    """By the name of the arm, up to the last number that was measured: what follows is to come."""
+    """By the campaign's name of the arm, up to the last number that was measured: what follows is
+    to come."""
     ours = [run for arm in arms for run in arm.runs if is_in(campaign, run)]
     have = {(run.host.name, number(run)) for run in ours}
     hosts, last = {host for host, _ in have}, max((n for _, n in have), default=0)
@@ -52,7 +53,7 @@ def lost_boots(campaign: Campaign, arms: Sequence[Arm]) -> Mapping[str, LostBoot
     for arm in arms:
         own = kind(campaign, arm.runs)
         wanted = {(host, n) for host in hosts for n in _numbers(campaign, own) if n <= last}
-        result[arm.name] = LostBoots(arm.name, frozenset(wanted), frozenset(wanted - have))
+        result[own] = LostBoots(own, frozenset(wanted), frozenset(wanted - have))
     return result
 
 
