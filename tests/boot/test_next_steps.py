@@ -65,3 +65,17 @@ def test_no_command_that_is_named_is_refused(host: FieldHost) -> None:
     if host.lowlat("apply", *host.case.get("apply").split()).status == 0:
         found += refused(host)
     assert found == []
+
+
+@pytest.mark.parametrize("name", ["photon-rt", "rhel8-bios-zstream"])
+def test_what_lowlat_gen_alone_offers_is_not_refused(
+    name: str, tmp_path: Path, namespace: Namespace
+) -> None:
+    host = field_trees.build(field_trees.read(name), tmp_path / "host", namespace)
+    host.go_live()
+    for verb in ("", "apply"):
+        if verb:
+            host.done(verb)
+        alone = host.namespace.ask(argv=[], env={}, root=str(host.path))
+        assert alone.status == 0 and named(alone), alone
+        assert [found for each in named(alone) for found in _typed(host, "", typed(each))] == []

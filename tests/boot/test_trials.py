@@ -231,9 +231,13 @@ def test_status_and_promote_name_the_way_to_try_that_works(host: Host) -> None:
     host.write("etc/probe/abstraction", "lvm\n")
     assert host.done("status").startswith(f"applied but not tried yet: {by_kexec}")
     assert f"({by_kexec}, 'systemctl kexec', then promote)" in refusal(host, "promote")
-    # kexec cannot try it either: the refusal of the trial says what is wrong.
+    # kexec cannot try it either.
     host.write("proc/sys/kernel/kexec_load_disabled", "1\n")
-    assert by_entry in host.done("status")
+    assert "'lowlat-gen doctor trial' tells why" in host.done("status")
+    why = "/boot/grub/grubenv"
+    assert f"no trial is possible here: {why}" in refusal(host, "promote")
+    told = host.lowlat("doctor", "trial")
+    assert told.status == 1 and f"trial {why}" in " ".join(told.out.split())
 
 
 def test_a_way_to_try_that_was_not_checked_is_none_of_two(host: Host) -> None:

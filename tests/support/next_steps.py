@@ -13,7 +13,7 @@ from support.cli import Answer
 _COMMAND = r"((?:sudo )?lowlat-gen [a-z]"
 #: In quotes, and in a list of next steps or after "Next:".
 _QUOTED = re.compile(rf"['`]{_COMMAND}[^'`]*)['`]")
-_LISTED = re.compile(rf"(?m)^(?:  |Next: ){_COMMAND}[^(]*?)(?: {{3}}.*| \(.*)?$")
+_LISTED = re.compile(rf"(?m)^(?:  |Next: ){_COMMAND}[^(]*?)(?: {{2,}}.*| \(.*)?$")
 
 #: The words of a verb's shortest call that changes nothing. The other verbs measure or boot.
 SHORTEST = {
@@ -40,7 +40,7 @@ def typed(command: str) -> list[str]:
     text = command.removeprefix("sudo ").removeprefix("lowlat-gen ").partition(" > ")[0]
     verb, *words = shlex.split(text.replace("CMD", "true"))
     if verb not in SHORTEST:
-        parser_of(verb).parse_args(words)
+        assert verb == "help" or parser_of(verb).parse_args(words)
         return []
     dry = ["--dry-run"] if "--dry-run" in SHORTEST[verb] and "--dry-run" not in words else []
     return [verb, *dry, *words]

@@ -16,7 +16,8 @@ from lowlat.rehearse.kernel import BootableKernel
 def missing_programs() -> Iterator[LowlatError]:
     """An error for each program that a guest needs and this machine lacks."""
     needed: list[Callable[[], str]] = [vm.runner, qemu.program, find_harness]
-    for find in (*needed, *(partial(process.need, tool) for tool in vm.TOOLS)):
+    needed += [partial(process.need, tool) for tool in vm.TOOLS]
+    for find in needed:
         try:
             find()
         except LowlatError as error:
