@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from test_way_back import removal_script
 
 from support.hosttree import (
     NEEDS,
@@ -91,12 +92,33 @@ def test_the_way_of_a_line_that_is_added_by_hand(tmp_path: Path, namespace: Name
     )
     host.boot_line(_tuned(host), "boot-2")
     host.done("boot", "start")
+    added = f"root=/dev/sda {' '.join(plan_of(host, RELEASE))}\n"
+    host.write("boot/firmware/cmdline.txt", added)
     status = host.status()
     assert (status["state"], status["default"]["entry"]) == ("promoted", kernel["entry"])
     answer = host.lowlat("rollback")
-    assert answer.status == 1 and "was added by hand" in answer.err
+    assert answer.status == 1 and "remove from the one line of /boot/firmware/cmd" in answer.out
+    assert answer.err.startswith("lowlat-gen: /boot/firmware/cmdline.txt has the words of plan ")
+    assert "\nrunning   Linux 6.12.107-test, a plan that is no longer stored\n" in (
+        host.done("status")
+    )
     host.boot_line(_STOCK, "boot-3")
     assert host.status()["state"] == "none"
+
+
+@pytest.mark.parametrize(("kind", "word"), [("deb", "remove"), ("rpm", "0")])
+def test_removing_the_package_prints_the_way_back_and_goes_on(
+    tmp_path: Path, namespace: Namespace, kind: str, word: str
+) -> None:
+    host = _host(tmp_path, namespace, _PI)
+    host.done("apply")
+    words = " ".join(plan_of(host, RELEASE))
+    host.write("boot/firmware/cmdline.txt", f"root=/dev/sda {words}\n")
+    host.write("tmp/script", removal_script(kind))
+    answer = host.chroot("sh", "/tmp/script", word)
+    assert answer.status == 0 and not (host.path / "var/lib/lowlat").exists()
+    assert f"remove from the one line of /boot/firmware/cmdline.txt: {words}\n" in answer.out
+    assert "/boot/firmware/cmdline.txt has the words of plan " in answer.err
 
 
 @pytest.mark.parametrize(

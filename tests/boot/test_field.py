@@ -63,13 +63,10 @@ class Walk:
         return self
 
     def _try(self) -> None:
-        planned = plan_of(self.host, self.host.case.kernels[0])
-        self.planned = {_name(word) for word in planned}
+        self.planned = {_name(word) for word in plan_of(self.host, self.host.case.kernels[0])}
         if self.by_hand:
-            # As if the person had done the step.
-            line = self.host.read("proc/cmdline").split()
-            kept = [word for word in line if _name(word) not in self.planned]
-            self.host.run_line(" ".join([*kept, *planned]), "boot-1")
+            # As by kexec: the loader's files are as before.
+            self.host.run_line(self.tuned_line(), "boot-1")
         elif self.ask("trial"):
             self.host.keep("trial")
             for entry in self._tuned():
@@ -77,6 +74,12 @@ class Walk:
             self.host.start(self.boots["trial"], "boot-1")
         self.ask("boot start")
         self.ask("boot record")
+
+    def tuned_line(self) -> str:
+        """The running line with the words of the plan."""
+        line = self.host.read("proc/cmdline").split()
+        planned = plan_of(self.host, self.host.case.kernels[0])
+        return " ".join([*(word for word in line if _name(word) not in self.planned), *planned])
 
     def _tuned(self) -> list[str]:
         if self.host.case.get("loader") == "Raspberry Pi firmware":
@@ -210,8 +213,19 @@ def test_a_trial_is_for_one_boot_and_promote_for_all(walk: Walk) -> None:
 
 
 def test_a_line_added_by_hand_is_found(walk: Walk) -> None:
-    if walk.said[walk.apply].status == 0 and walk.by_hand:
-        assert walk.said["status after it"].out.startswith("promoted")
+    """Before the boot into it and after it; and rollback names the file, each time."""
+    if walk.said[walk.apply].status or not walk.by_hand:
+        return
+    host = walk.host
+    host.restore("applied")
+    host.add_words(plan_of(host, host.case.kernels[0]))
+    name = f"/{host.case.get('hand').partition(' ')[0]}"
+    assert host.lowlat("status").out.startswith("promoted: the boot loader's file has the words")
+    host.run_line(walk.tuned_line(), "boot-1")
+    assert host.lowlat("status").out.startswith("promoted: this machine boots with the tuned line")
+    for _ in range(2):
+        done = host.lowlat("rollback")
+        assert done.status == 1 and f"{name} has the words of plan" in done.err
 
 
 def test_rollback_leaves_every_byte_as_before(walk: Walk) -> None:
@@ -542,7 +556,7 @@ def _check_taken_back(walk: Walk, lost: list[str], over: bool) -> None:
         return
     dry, before = host.lowlat("rollback", "--dry-run"), host.snapshot(TOPS)
     done, after = host.lowlat("rollback"), host.snapshot(TOPS)
-    by_hand = walk.by_hand and "was added by hand" in done.err
+    by_hand = walk.by_hand and "has the words of plan" in done.err
     assert by_hand or (done.status, done.err) == (0, ""), (lost, over, done)
     changed = {
         path: held for path, held in after.items() if held != walk.files["pristine"].get(path)

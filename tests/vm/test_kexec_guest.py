@@ -112,7 +112,7 @@ def test_a_loader_that_lowlat_does_not_write() -> None:
         assert made.found["tuned"]["status"]["state"] == "tried"
         assert made.found["promoted"]["status"]["state"] == "promoted"
         assert made.marker("promoted") == made.marker("tuned") is not None
-        assert "was added by hand" in made.found["promoted"]["rollback"][1]
+        assert "has the words of plan" in made.found["promoted"]["rollback"][1]
 
 
 @pytest.mark.proof

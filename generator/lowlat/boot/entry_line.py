@@ -59,6 +59,13 @@ def is_watched(root: Root, words: Iterable[str]) -> bool:
     return has_watchdog(root) and _WATCHDOG in words
 
 
+def is_tried(line: str) -> bool:
+    """Whether a running line is that of a trial."""
+    return cmdline.marker(line) is not None and "lowlat-trial.service" in cmdline.values(
+        line, "systemd.wants"
+    )
+
+
 def marked(words: Iterable[str]) -> bool:
     """Whether a line carries the marker of a plan."""
     return any(word.startswith(f"{cmdline.MARKER}=") for word in words)

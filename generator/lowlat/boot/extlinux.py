@@ -20,8 +20,9 @@ def _extlinux(root: Root, loader: BootLoader) -> LineFile:
     by_line = sets("U_BOOT_PARAMETERS", root.read(path) or "")
     # Unset, or set to the content of that file, as Ubuntu's images for Rockchip do.
     if root.exists(KERNEL_CMDLINE) and (by_line is None or KERNEL_CMDLINE in by_line):
-        return LineFile("U-Boot extlinux by /etc/kernel/cmdline", KERNEL_CMDLINE)
-    return LineFile("U-Boot extlinux", path)
+        section = "U-Boot extlinux by /etc/kernel/cmdline"
+        return LineFile(section, KERNEL_CMDLINE, made=(loader.source,))
+    return LineFile("U-Boot extlinux", path, made=(loader.source,))
 
 
 def _syslinux(root: Root, loader: BootLoader) -> LineFile:
@@ -32,7 +33,7 @@ def _syslinux(root: Root, loader: BootLoader) -> LineFile:
 def _alpine(root: Root, loader: BootLoader) -> LineFile:
     path = "/etc/update-extlinux.conf"
     if root.exists(path):
-        return LineFile("update-extlinux", path)
+        return LineFile("update-extlinux", path, made=(loader.source,))
     label = _default_label(root.read(loader.source) or "")
     return LineFile("extlinux", loader.source, {"label": label})
 

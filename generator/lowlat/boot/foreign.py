@@ -2,13 +2,14 @@
 """Other programs in the boot: loaders that lowlat does not write, and managers of the line."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base import resources
-from lowlat.boot import extlinux, line_files, programs
-from lowlat.boot.line_file import KERNEL_CMDLINE
+from lowlat.boot import added_words, line_files, programs
+from lowlat.boot.added_words import AddedWords
+from lowlat.boot.line_file import KERNEL_CMDLINE, LineFile
 from lowlat.host import boot_loader
 from lowlat.host.boot_loader import BootLoader
 from lowlat.host.root import Root
@@ -29,47 +30,64 @@ _OWNERS = (
 @dataclass(frozen=True)
 class ForeignLoader:
     """A loader that lowlat does not write. ``step`` tells a person how to add {words} to its line,
-    ``then`` which command comes next ("" for none); {release} and {image} stand for the kernel.
-    ``each`` is the form of one word, and ``between`` stands before the blank between two. In
-    ``path``, a file or a folder of entries, the words are found then; "" if that is not known."""
+    ``undo`` how to take them out again, and ``then`` which command comes next for both ("" for
+    none); {release} and {image} stand for the kernel. ``each`` and ``undo_each`` are the form of
+    one word, and ``between`` stands before the blank between two. In ``file`` the words are found
+    then."""
 
     name: str
     step: str
+    undo: str
+    file: LineFile
     then: str = ""
-    path: str = ""
     each: str = "{}"
+    undo_each: str = ""
     between: str = ""
-    #: The part of ``path`` that boots, of those that begin with "label".
-    label: str = ""
     #: The reason why it cannot boot a line once.
     cannot_try: str = "lowlat cannot have it boot a line once"
     #: The reason why no machine with it tries a line by kexec.
     no_kexec: str = ""
 
+    def added(self, root: Root) -> Optional[AddedWords]:
+        """The words of a plan in the file; None if it cannot be read."""
+        return added_words.read(root, self.file)
+
     def steps(self, root: Root, words: Sequence[str], release: str, replaced: Sequence[str]) -> str:
         """The steps that are left for a person; the words replace others on the line."""
-        joined = f"{self.between} ".join(self.each.replace("{}", word) for word in words)
-        images = (f"/usr/lib/modules/{release}/vmlinuz", f"/boot/vmlinuz-{release}")
-        facts = {
-            "words": joined,
-            "release": release,
-            "image": next(filter(root.exists, images), images[0]),
-        }
-        there = f"{self.path} has these words already"
-        rows = [there if self.has(root, words) else _filled(self.step, facts)]
+        added = self.added(root)
+        there = added.words if added and not added.made else ()
+        if added and set(words) <= set(there):
+            rows = [f"{added.path} has these words already"]
+        else:
+            rows = [self._with_words(self.step, self.each, words)]
+            replaced = [*replaced, *(word for word in there if word not in words)]
         rows += [f"in place of: {' '.join(replaced)}"] if replaced else []
-        rows += [f"then: {_filled(self.then, facts)}"] if self.then else []
-        rows += [] if self.then.startswith("reboot") else ["then: reboot"]
-        return "\n".join(rows)
+        return "\n".join((*rows, *self._after(root, release)))
 
-    def has(self, root: Root, words: Sequence[str]) -> bool:
-        """Whether the words stand in the file, or in one of the folder's entries."""
-        names = (name for name in root.names(self.path) if self.path and name.endswith(".conf"))
-        paths = (self.path, *(f"{self.path}/{name}" for name in names))
-        texts = [re.sub(r"(?m)^\s*#.*", "", root.read(path) or "") for path in paths]
-        texts = [extlinux.of_label(text, self.label) for text in texts]
-        bare = [rf"(?<![^\s\"'=]){re.escape(word)}(?![^\s\"'])" for word in words]
-        return any(all(re.search(word, text) for word in bare) for text in texts)
+    def reverse(
+        self, root: Root, words: Sequence[str], release: str, replaced: Sequence[str]
+    ) -> Iterator[str]:
+        """The steps that undo steps(); the command alone where the file has no words any more."""
+        added = self.added(root)
+        if not (self.then and added and (added.made or not added.words)):
+            yield from self._with_words(self.undo, self.undo_each or self.each, words).splitlines()
+            if replaced:
+                yield f"and put back: {' '.join(replaced)}"
+        yield from self._after(root, release, cmdline.marker(root.read("/proc/cmdline") or ""))
+
+    def _after(self, root: Root, release: str, reboot: object = True) -> Iterator[str]:
+        """The command after the file was changed, and the reboot."""
+        images = (f"/usr/lib/modules/{release}/vmlinuz", f"/boot/vmlinuz-{release}")
+        facts = {"release": release, "image": next(filter(root.exists, images), images[0])}
+        if self.then:
+            yield f"then: {_filled(self.then, facts)}"
+        if reboot and not self.then.startswith("reboot"):
+            yield "then: reboot"
+
+    def _with_words(self, text: str, each: str, words: Sequence[str]) -> str:
+        joined = f"{self.between} ".join(each.replace("{}", word) for word in words)
+        names = " ".join(word.partition("=")[0] for word in words)
+        return _filled(text, {"words": joined, "names": names})
 
 
 _LOADERS = resources.texts("boot/loaders.ini")
@@ -84,12 +102,13 @@ def recognise(root: Root, loader: Optional[BootLoader]) -> ForeignLoader:
     new = "" if root.exists(found.path) else ", a new file that begins with the running line"
     whole = found.path == KERNEL_CMDLINE
     facts = {"file": f"{found.path}{new if whole else ''}", **found.facts}
+    if place := keys.pop("place", ""):
+        keys |= {"step": f"append to {place}: {{words}}", "undo": f"remove from {place}: {{words}}"}
     commands = _filled(keys.pop("then", ""), facts).split(" | ")
     there = (each for each in commands if programs.find(root, each.partition(" ")[0]))
     name = keys.pop("name", found.section)
-    step = _filled(keys.pop("step"), facts)
-    label = found.facts.get("label", "")
-    return ForeignLoader(name, step, next(there, commands[0]), found.path, label=label, **keys)
+    step, undo = (_filled(keys.pop(way), facts) for way in ("step", "undo"))
+    return ForeignLoader(name, step, undo, found, next(there, commands[0]), **keys)
 
 
 def _filled(text: str, facts: Mapping[str, str]) -> str:

@@ -12,6 +12,8 @@ from lowlat.host.root import Root
 
 ENTRIES = "/boot/loader/entries"
 
+_XENSERVER = ("/boot/efi/EFI/xenserver/grub.cfg", "/boot/grub/grub.cfg")
+
 #: Before the output of each script of grub-mkconfig.
 _BEGIN = "### BEGIN /etc/grub.d/"
 
@@ -21,9 +23,13 @@ def _grub(root: Root, loader: BootLoader) -> LineFile:
     if is_generated(root, config) and programs.find(root, "grub-mkconfig", "grub2-mkconfig"):
         script = _script_of(root, config)
         if script and not re.match(r"\d+_linux", script):
-            return LineFile("GRUB by a script", f"/etc/grub.d/{script}", {"config": config})
-        return LineFile("GRUB", settings(root), {"config": config})
+            return _generated("GRUB by a script", f"/etc/grub.d/{script}", config)
+        return _generated("GRUB", settings(root), config)
     return LineFile("GRUB without grub-mkconfig", config)
+
+
+def _generated(section: str, path: str, config: str) -> LineFile:
+    return LineFile(section, path, {"config": config}, (config,))
 
 
 def _script_of(root: Root, config: str) -> str:
@@ -53,11 +59,11 @@ def _grub_bls(root: Root, _: BootLoader) -> LineFile:
 
 def _xen(root: Root, _: BootLoader) -> LineFile:
     if root.exists("/opt/xensource/libexec/xen-cmdline"):
-        return LineFile("Xen of XenServer")
+        return LineFile("Xen of XenServer", made=_XENSERVER)
     configs = (f"/boot/{name}/grub.cfg" for name in ("grub2", "grub"))
     own = (path for path in configs if f"{_BEGIN}20_linux_xen" in (root.read(path) or ""))
     config = next(own, "/boot/grub/grub.cfg")
-    return LineFile("Xen", settings(root), {"config": config})
+    return _generated("Xen", settings(root), config)
 
 
 def _petitboot(root: Root, _: BootLoader) -> LineFile:
@@ -66,7 +72,7 @@ def _petitboot(root: Root, _: BootLoader) -> LineFile:
     if boot_loader.GRUB_BLS in kinds:
         return LineFile("Petitboot with entry files", ENTRIES)
     config = kinds.get(boot_loader.GRUB, "/boot/grub/grub.cfg")
-    return LineFile("Petitboot", settings(root), {"config": config})
+    return _generated("Petitboot", settings(root), config)
 
 
 FINDERS: Mapping[str, Finder] = {

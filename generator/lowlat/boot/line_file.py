@@ -17,11 +17,12 @@ KERNEL_CMDLINE = "/etc/kernel/cmdline"
 class LineFile:
     """``section`` of loaders.ini tells what a person does, ``path`` is the file or the folder in
     which the words are found then ("" if none is known), ``facts`` are further names in the
-    text."""
+    text. The loader reads the files ``made`` of it by the command that follows."""
 
     section: str
     path: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
+    made: tuple[str, ...] = ()
 
 
 #: Where the words go on this machine, for one kind of loader.

@@ -3,6 +3,7 @@
 an earlier layout left is not read any more, so each function looks for what the loader, or its
 generator, reads. loaders.ini names the sources."""
 
+import re
 from collections.abc import Mapping
 from typing import Optional
 
@@ -51,9 +52,17 @@ def _ostree(root: Root, _: BootLoader) -> LineFile:
     image = any("container-image-reference" in text for text in origins)
     tool = programs.find(root, "rpm-ostree")
     if image or (not tool and programs.find(root, "bootc")):
-        return LineFile("bootc", ENTRIES)
+        return LineFile("bootc", _newest(root))
     alone = not tool and programs.find(root, "ostree")
-    return LineFile("ostree" if alone else "rpm-ostree", ENTRIES)
+    return LineFile("ostree" if alone else "rpm-ostree", _newest(root))
+
+
+def _newest(root: Root) -> str:
+    """The entry of the default deployment, whose number is the highest: those before it keep their
+    lines."""
+    numbers = ((re.match(r"ostree-(\d+)", name), name) for name in root.names(ENTRIES))
+    found = max(((int(match[1]), name) for match, name in numbers if match), default=None)
+    return f"{ENTRIES}/{found[1]}" if found else ENTRIES
 
 
 def _zipl(root: Root, loader: BootLoader) -> LineFile:
@@ -101,28 +110,32 @@ def _limine(root: Root, _: BootLoader) -> LineFile:
     """limine-entry-tool writes limine.conf anew with every kernel."""
     settings = "/etc/default/limine"
     if root.exists(settings):
-        return LineFile("Limine by its entry tool", settings)
+        made = (boot_loader.limine_conf(root),)
+        return LineFile("Limine by its entry tool", settings, made=made)
     return LineFile("Limine", boot_loader.limine_conf(root))
 
 
 def _transactional(root: Root, _: BootLoader) -> LineFile:
-    return LineFile("transactional-update", grub_line.settings(root))
+    config = "/boot/grub2/grub.cfg"
+    return LineFile("transactional-update", grub_line.settings(root), made=(config,))
 
 
-def _sdbootutil(_: Root, __: BootLoader) -> LineFile:
-    return LineFile("sdbootutil", KERNEL_CMDLINE)
+def _sdbootutil(root: Root, _: BootLoader) -> LineFile:
+    return LineFile("sdbootutil", KERNEL_CMDLINE, made=(_selected(root),))
 
 
 def _piboot(root: Root, loader: BootLoader) -> LineFile:
     path = f"{loader.folder}/new/cmdline.txt"
     failed = root.read(f"{loader.folder}/new/state") == "bad"
     fresh = root.exists(path) and not failed
-    return LineFile("piboot" if fresh else "piboot without new files", path)
+    section = "piboot" if fresh else "piboot without new files"
+    return LineFile(section, path, made=(f"{loader.folder}/current/cmdline.txt",))
 
 
 def _raspberry_pi(root: Root, loader: BootLoader) -> LineFile:
     if root.exists(RASPI_FIRMWARE):
-        return LineFile("raspi-firmware", "/etc/default/raspi-extra-cmdline")
+        made = (f"{loader.folder}/cmdline.txt",)
+        return LineFile("raspi-firmware", "/etc/default/raspi-extra-cmdline", made=made)
     read, board = config_txt.reader(root, loader.folder), config_txt.read_board(root)
     prefixes = config_txt.possible(read, board, "os_prefix", "")
     names = config_txt.possible(read, board, "cmdline", "cmdline.txt")
@@ -133,7 +146,7 @@ def _raspberry_pi(root: Root, loader: BootLoader) -> LineFile:
         return LineFile(RASPBERRY_PI, there[0])
     doubts = sorted({each.doubt for each in (*prefixes, *names) if each.doubt})
     facts = {"files": " and of ".join(there), "filters": " and ".join(doubts)}
-    return LineFile("Raspberry Pi firmware by filters", facts=facts)
+    return LineFile("Raspberry Pi firmware by filters", facts=facts, made=tuple(there))
 
 
 def _unified(root: Root, _: BootLoader) -> LineFile:
@@ -149,7 +162,8 @@ def _unified(root: Root, _: BootLoader) -> LineFile:
     if glob(root, "/usr/lib/modules/*/vmlinuz-virt.efi"):
         esps = (esp for esp in boot_loader.ESPS if root.exists(f"{esp}/EFI"))
         esp = next(esps, boot_loader.ESPS[0])
-        return LineFile("unified kernel images of a package", facts={"esp": esp})
+        addon = f"{esp}/loader/addons/lowlat.addon.efi"
+        return LineFile("unified kernel images of a package", addon)
     # kernel-install's 60-ukify takes no line from uki.conf (systemd#31840).
     return LineFile("unified kernel images", KERNEL_CMDLINE)
 
@@ -158,13 +172,19 @@ def _systemd_boot(root: Root, loader: BootLoader) -> LineFile:
     if any(glob(root, f"{esp}/EFI/Linux/*.efi") for esp in boot_loader.ESPS):
         return _unified(root, loader)
     if programs.find(root, "clr-boot-manager"):
-        return LineFile("clr-boot-manager", "/etc/kernel/cmdline.d/lowlat.conf")
+        path = "/etc/kernel/cmdline.d/lowlat.conf"
+        return LineFile("clr-boot-manager", path, made=(_selected(root),))
     if root.exists(KERNEL_CMDLINE) and programs.find(root, "kernel-install"):
-        return LineFile("systemd-boot by kernel-install", KERNEL_CMDLINE)
+        made = (_selected(root),)
+        return LineFile("systemd-boot by kernel-install", KERNEL_CMDLINE, made=made)
+    return LineFile("systemd-boot", _selected(root))
+
+
+def _selected(root: Root) -> str:
+    """The entry file that booted, as systemd-boot and GRUB with its commands tell."""
     entry = firmware.loader_variable(root, "LoaderEntrySelected") or "*.conf"
     places = (path for esp in boot_loader.ESPS for path in glob(root, f"{esp}/loader/entries/*"))
-    path = next((path for path in places if path.endswith(f"/{entry}")), f"loader/entries/{entry}")
-    return LineFile("systemd-boot", path)
+    return next((path for path in places if path.endswith(f"/{entry}")), f"loader/entries/{entry}")
 
 
 _FINDERS: Mapping[str, Finder] = {

@@ -146,18 +146,23 @@ def _restart_tuned(root: Root) -> str:
     return done.last_words if done.status else ""
 
 
-def left(root: Root, loader: Loader) -> list[str]:
-    """Messages about what still boots a plan's line: entries of lowlat's that came of another
-    script, and stock entries. lowlat does not change these: a person added the line, or TuneD left
-    it behind because it did not run."""
-    still = (f"{ident} is still there" for ident in _entries(loader))
-    leftovers = (
-        f"{entry.id} still carries {word}, from {foreign.source(root, word)}"
-        for entry in tuned_plugin.marked(loader.describe())
-        for word in entry.words
-        if entry_line.marked([word])
-    )
-    return list(dict.fromkeys((*still, *leftovers)))
+def left(loader: Optional[Loader]) -> list[str]:
+    """Messages about entries of lowlat's that came of another script."""
+    return [f"{ident} is still there" for ident in _entries(loader)] if loader else []
+
+
+def marked(root: Root, loader: Optional[Loader]) -> list[str]:
+    """Messages about stock entries with a plan's line. lowlat does not change these: a person added
+    the line, or TuneD left it behind because it did not run."""
+    with suppress(LowlatError):  # a damaged menu must not hide the rest
+        found = (
+            f"{entry.id} still carries {word}, from {foreign.source(root, word)}"
+            for entry in (tuned_plugin.marked(loader.describe()) if loader else ())
+            for word in entry.words
+            if entry_line.marked([word])
+        )
+        return list(dict.fromkeys(found))
+    return []
 
 
 def tidy(root: Root) -> None:

@@ -17,9 +17,11 @@ from lowlat.boot import (
     trials,
     tuned_plugin,
     tuned_profile,
+    way_back,
     way_to_try,
 )
 from lowlat.boot import journal as journals
+from lowlat.boot.added_words import AddedWords
 from lowlat.boot.decision import Decision
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders.by_hand import ByHand
@@ -72,8 +74,8 @@ class Status:
     whether ``systemctl kexec`` boots the pending trial; ``now`` what ``apply --now`` isolates
     until the next boot. The form leaves out ``remains``, whether anything can be rolled back,
     ``lost``, whether what was there before cannot be restored, ``trial``, the command that tries
-    the plan, "" if only a person can have its line boot, and ``by_hand``, whether a person makes it
-    the default.
+    the plan, "" if only a person can have its line boot, ``by_hand``, whether a person makes it the
+    default, and ``added``, the words of a plan that this person's file has.
     """
 
     loader: Optional[str]
@@ -90,6 +92,7 @@ class Status:
     loaded: bool
     trial: str
     by_hand: bool
+    added: Optional[AddedWords]
     now: Optional[NowPlan]
 
     @property
@@ -149,6 +152,7 @@ def read(root: Root) -> Status:
     running = read_boot(root, set(plans.values()))
     loader, boot, notes = _loader(root)
     notes += _unkept(root)
+    added = loader.added if isinstance(loader, ByHand) else None
     edited = tuple(transaction.edited(disk, journal))
     inside = read_container(root)
     if inside:
@@ -177,6 +181,7 @@ def read(root: Root) -> Status:
     if decision and decision.boot == "tuned":
         notes += (fault for plan in stored for fault in tuned_plugin.faults(root, boot, plan))
     notes += _differing(root, running, boot)
+    notes += _by_person(root, running, set(plans.values()), boot, added)
     if known.promoted and not (boot.default and boot.default.ours):
         notes.append(f"{known.promoted} was promoted and is not the default any more: try it again")
     if decision and decision.runtime == "tuned" and (advice := tuned.advice(root)):
@@ -197,6 +202,7 @@ def read(root: Root) -> Status:
         promote.waits(root, known),
         way_to_try.command(root, loader, boot),
         isinstance(loader, ByHand),
+        added,
         store.now(root),
     )
 
@@ -205,8 +211,19 @@ def read_boot(root: Root, known: set[str]) -> Running:
     """The running boot, by its command line."""
     text = root.read("/proc/cmdline") or ""
     plan = cmdline.marker(text)
-    trial = "lowlat-trial.service" in cmdline.values(text, "systemd.wants")
-    return Running(running_release(root), plan, plan in known, trial and plan is not None)
+    return Running(running_release(root), plan, plan in known, entry_line.is_tried(text))
+
+
+def _by_person(
+    root: Root, running: Running, known: set[str], boot: BootMenu, added: Optional[AddedWords]
+) -> Iterator[str]:
+    """Words of a plan that a person added or removed without lowlat."""
+    back = way_back.read(root)
+    if back and back.plan not in known:
+        yield f"{back.why}, which is not stored: 'lowlat-gen rollback' prints how to remove them"
+    here = running.ours and not running.trial
+    if here and added and not added.words and not (boot.default and boot.default.ours):
+        yield f"this boot has the words of plan {running.plan}, and {added.path} has not"
 
 
 def _differing(root: Root, running: Running, boot: BootMenu) -> Iterator[str]:

@@ -88,7 +88,7 @@ def candidates(root: Root) -> tuple[BootLoader, ...]:
         return (started,)
     there = tuple(each for each in _by_files(root) if _may_be_started(root, each))
     fitting = tuple(each for each in there if _fits(root, each))
-    if not fitting and _is_from_elsewhere(root):
+    if not any(_passes_on(root, each) for each in there) and _is_from_elsewhere(root):
         virtual = re.search(r"^flags\s*:.*\bhypervisor\b", root.read("/proc/cpuinfo") or "", re.M)
         return (BootLoader(HOST, "", "/proc/cmdline"),) if virtual else ()
     # A boot by kexec may have a line like no loader's.
@@ -252,11 +252,19 @@ def _grub(root: Root) -> Iterator[BootLoader]:
 
 
 def _fits(root: Root, loader: BootLoader) -> bool:
+    """Whether this loader may have booted the running line: one of lowlat's own may have come by
+    kexec."""
+    line = root.read("/proc/cmdline") or ""
+    by_kexec = not boot_image(root) and cmdline.marker(line) is not None
+    return by_kexec or _passes_on(root, loader)
+
+
+def _passes_on(root: Root, loader: BootLoader) -> bool:
     """Whether this loader passes on a line like the running one. GRUB puts BOOT_IMAGE with a whole
     path on it (grub-core/loader/*/linux.c), syslinux the name in its configuration, LILO a label,
-    and others put nothing. A line of lowlat's own may have come by kexec."""
-    line, image = root.read("/proc/cmdline") or "", boot_image(root)
-    if not line or (not image and cmdline.marker(line)):
+    and others put nothing."""
+    image = boot_image(root)
+    if not root.read("/proc/cmdline"):
         return True
     if loader.kind in (GRUB, GRUB_BLS, OTHERS_GRUB, PHOTON):
         return image.startswith(("/", "("))

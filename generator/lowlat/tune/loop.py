@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 from lowlat.base.errors import LowlatError, Refused, Unmet
 from lowlat.base.terminal import say
-from lowlat.boot import kexec, programs, promote, status, trials
+from lowlat.boot import entry_line, kexec, programs, promote, status, trials
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
@@ -201,7 +201,7 @@ def check_default(boot: BootMenu, kernel: Optional[str]) -> BootEntry:
     measured kernel."""
     if boot.default is None:
         raise Refused("the boot loader's default entry is not known", hint="set a default first")
-    if boot.default.ours:
+    if entry_line.marked(boot.default.words):
         why = f"the default is {boot.default.id}, a tuned entry: a hang would come back to it"
         raise Refused(why, hint="'lowlat-gen rollback' first")
     if boot.default.release != kernel:

@@ -3,15 +3,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Optional
 
 from lowlat import __version__
 from lowlat.base import resources
 from lowlat.base.terminal import bold, filled, item, say, section
-from lowlat.boot import entry_line, status, way_to_try
+from lowlat.boot import status, way_to_try
 from lowlat.boot.loaders.interface import BootEntry
 from lowlat.boot.status import Status
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
+from lowlat.model import cmdline
 from lowlat.model.machine import Machine
 from lowlat.probe import probe
 from lowlat.probe.container import told
@@ -67,6 +69,7 @@ def _texts(found: Status, root: Root) -> list[tuple[str, str]]:
     state = "loaded" if found.loaded else found.state
     ways = {
         "refused": state == "applied" and found.trial and refusals.refusal(found.trial, root),
+        "added": found.by_hand and not found.running.ours,
         "kexec": found.trial == way_to_try.BY_KEXEC,
         "either": found.trial == way_to_try.EITHER,
         "hand": found.by_hand,
@@ -78,8 +81,17 @@ def _texts(found: Status, root: Root) -> list[tuple[str, str]]:
 
 def _running(found: Status) -> str:
     running = found.running
-    kind = "a trial" if running.trial else "tuned" if running.ours else "stock"
+    kind = _kind(found, running.plan)
+    if running.trial:
+        kind = "a trial" if running.ours else f"a trial of {kind}"
     return f"Linux {running.kernel or 'unknown'}, {kind}"
+
+
+def _kind(found: Status, plan: Optional[str]) -> str:
+    """What a line is by the plan that it names."""
+    if plan is None:
+        return "stock"
+    return "tuned" if plan in found.plans.values() else "a plan that is no longer stored"
 
 
 def _describe(found: Status, root: Root) -> Iterator[str]:
@@ -108,13 +120,14 @@ def _describe(found: Status, root: Root) -> Iterator[str]:
 
 def _called(found: Status, entry: BootEntry) -> str:
     """Its id, or its line where a person adds that."""
-    markers = [word for word in entry.words if entry_line.marked([word])]
-    return f"the line with {markers[-1]}" if found.by_hand and markers else entry.id
+    plan = cmdline.marker(" ".join(entry.words))
+    return f"the line with {cmdline.MARKER}={plan}" if found.by_hand and plan else entry.id
 
 
 def _named(found: Status, entry: BootEntry) -> str:
     if entry.is_others:
         return f"{entry.id} (another system's, or a person's)"
-    kind = "tuned" if entry.ours else "stock"
+    kind = "tuned" if entry.ours else _kind(found, cmdline.marker(" ".join(entry.words)))
     edited = ", changed since lowlat wrote it" if found.boot.is_edited(entry) else ""
-    return f"{entry.id} ({kind}{edited}, Linux {entry.release or 'unknown'})"
+    place = f", which {found.added.path} has" if found.added and found.added.words else ""
+    return f"{_called(found, entry)}{place} ({kind}{edited}, Linux {entry.release or 'unknown'})"

@@ -26,7 +26,7 @@ def main(args: TrialArguments) -> int:
         would = f"would load {name} for kexec"
         said = [would if args.kexec else f"the next boot would be {name}, once", *unchecked]
     else:
-        kept = boot.default and (boot.default.is_others or boot.default.ours)
+        kept = boot.default and (boot.default.is_others or entry_line.marked(boot.default.words))
         default = boot.default.id if boot.default and kept else "stock"
         tried = promote.try_once(root, loader, entry, args.kexec)
         said = list(_said(args.kexec, root, tried, default))

@@ -9,6 +9,7 @@ from typing import Optional
 from lowlat.base import files
 from lowlat.base.errors import Refused
 from lowlat.boot import decision, entry_line, foreign, kexec
+from lowlat.boot.added_words import AddedWords
 from lowlat.boot.disk import Disk
 from lowlat.boot.foreign import ForeignLoader
 from lowlat.boot.foreseen import Foreseen
@@ -39,6 +40,12 @@ def is_used(root: Root) -> bool:
     return not root.absent(_STOCK.path)
 
 
+def replaced(root: Root, plan: Plan) -> tuple[str, ...]:
+    """The words of the stock line that the plan's words take the place of."""
+    stock = _stored(root)
+    return entry_line.conflicting(stock.words, plan) if stock else ()
+
+
 def forget(change: Transaction) -> None:
     """Drop the stock line: the loader's entries are written again."""
     change.put_back(_STOCK.path)
@@ -48,7 +55,7 @@ def no_kexec(root: Root) -> str:
     """The reason why kexec cannot try the line of the applied plan, else a line of this kernel; ""
     if it can."""
     loader = foreign.recognise(root, boot_loader.recognise(root))
-    return loader.no_kexec or _no_kexec(root, _menu(root, _stored(root), None))
+    return loader.no_kexec or _no_kexec(root, _menu(root, loader, _stored(root), None))
 
 
 def _no_kexec(root: Root, menu: BootMenu) -> str:
@@ -56,19 +63,40 @@ def _no_kexec(root: Root, menu: BootMenu) -> str:
     return kexec.why_not(root, entry.release, entry.words) if entry else "no plan is applied"
 
 
-def _menu(root: Root, known: Optional[_StockLine], plan: Optional[Plan]) -> BootMenu:
+def _menu(
+    root: Root, loader: ForeignLoader, known: Optional[_StockLine], plan: Optional[Plan]
+) -> BootMenu:
     """The stock, tuned and trial entries of a kernel, with this plan or the stored one. The default
-    is the entry with the running line."""
+    is the entry whose words the loader's file has; where no file can be read, the one with the
+    running line."""
+    added = loader.added(root)
     if known is None:
-        return BootMenu(())
+        return BootMenu((), _of_file(added, running_release(root) or "", ()))
     stock = BootEntry("stock", known.release, known.words)
     plan = plan or decision.stored(root, known.release)
     if plan is None:
-        return BootMenu((stock,), stock)
+        return BootMenu((stock,), _of_file(added, known.release, known.words) or stock)
     ours = _entry(known, plan)
     trial = _entry(known, plan, entry_line.trial_words(root))
-    added = entry_line.same(root.read("/proc/cmdline") or "", ours.words) is None
-    return BootMenu((stock, ours, trial), ours if added else stock)
+    default = _of_file(added, known.release, known.words) or stock
+    if boots(root, ours) if added is None else added.plan == plan.id:
+        default = ours
+    return BootMenu((stock, ours, trial), default)
+
+
+def boots(root: Root, entry: BootEntry) -> bool:
+    """Whether this kernel runs with the entry's line."""
+    return entry_line.same(root.read("/proc/cmdline") or "", entry.words) is None
+
+
+def _of_file(
+    added: Optional[AddedWords], release: str, stock: tuple[str, ...]
+) -> Optional[BootEntry]:
+    """The entry with the words of a plan that is not stored, or not any more."""
+    if added is None or added.plan is None:
+        return None
+    words = (*stock, *added.words)
+    return BootEntry(entry_line.entry_id(release, words), release, words)
 
 
 def _entry(stock: _StockLine, plan: Plan, trial: Sequence[str] = ()) -> BootEntry:
@@ -108,6 +136,11 @@ class ByHand(Loader):
         self.name = loader.name
         self.cannot_try = loader.cannot_try
 
+    @property
+    def added(self) -> Optional[AddedWords]:
+        """The words of a plan in the loader's file; None if it cannot be read."""
+        return self._loader.added(self._root)
+
     def steps(self, plan: Optional[Plan] = None) -> str:
         """The steps for a person to make this plan's line the default, or that of the applied plan;
         "" if there is none."""
@@ -116,7 +149,8 @@ class ByHand(Loader):
             plan = decision.stored(self._root, boot.entries[0].release)
         if plan is None:
             return ""
-        if self._menu(plan).default != boot.entries[0]:
+        default = self._menu(plan).default
+        if default and default.ours and boots(self._root, default):
             return "it boots with this line already"
         replaced = entry_line.conflicting(boot.entries[0].words, plan)
         return self._loader.steps(self._root, plan.words, str(plan.kernel), replaced)
@@ -132,7 +166,7 @@ class ByHand(Loader):
         return self._menu()
 
     def _menu(self, plan: Optional[Plan] = None) -> BootMenu:
-        return _menu(self._root, self._known(), plan)
+        return _menu(self._root, self._loader, self._known(), plan)
 
     def _known(self) -> Optional[_StockLine]:
         return _running(self._root) if self._anew else _stored(self._root)
