@@ -220,7 +220,7 @@ def test_a_line_added_by_hand_is_found(walk: Walk) -> None:
     host.restore("applied")
     host.add_words(plan_of(host, host.case.kernels[0]))
     name = f"/{host.case.get('hand').partition(' ')[0]}"
-    assert host.lowlat("status").out.startswith("promoted: the boot loader's file has the words")
+    assert host.lowlat("status").out.startswith("promoted: the boot loader's file has ")
     host.run_line(walk.tuned_line(), "boot-1")
     assert host.lowlat("status").out.startswith("promoted: this machine boots with the tuned line")
     for _ in range(2):
