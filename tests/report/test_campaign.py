@@ -56,8 +56,8 @@ def test_what_departs_from_the_campaign_is_told_beside_the_verdict(bench: Writte
 
     assert departures(runs[:14]) == "not ended, to come: boots 15-16"
     arm = runs[4]["label"]
-    other = {"stock": "tuned", "tuned": "stock"}[arm]
-    lost = f"1 of 8 {arm} boots and 0 of 8 {other} boots have no run: boot 5"
+    whole = {"stock": "tuned", "tuned": "stock"}[arm]
+    lost = f"1 of 8 {arm} boots and 0 of 8 {whole} boots have no run: boot 5"
     assert departures([*runs[:4], *runs[5:]]) == lost
     bench.write("kept.json", runs[4])
     assert departures([*runs[:4], *runs[5:]]) == "left out: boot 5"

@@ -129,7 +129,8 @@ def _inferred(rows: Sequence[TwoSamples], drawn: bool) -> Iterator[Result]:
 def _order(draw: Generator, pairs: int) -> Array:
     """A drawn order: 0 for a stock boot, 1 for a tuned one."""
     seed = random.Random(int(draw.integers(2**32)))
-    return np.array([arm for block in draw_blocks((0, 1), pairs, seed) for arm in block])
+    order: Array = np.array([a for block in draw_blocks((0, 1), pairs, seed) for a in block])
+    return order
 
 
 def _rows(values: Array, tuned: Array, lost: Array) -> tuple[list[int], list[TwoSamples]]:
@@ -169,7 +170,9 @@ def some(count: int) -> Loss:
     """So many boots, at random."""
 
     def lose(draw: Generator, values: Array, _: Array) -> Array:
-        return np.isin(np.arange(len(values)), draw.choice(len(values), count, replace=False))
+        places = draw.choice(len(values), count, replace=False)
+        lost: Array = np.isin(np.arange(len(values)), places)
+        return lost
 
     return lose
 
@@ -182,7 +185,8 @@ def loud_tuned(draw: Generator, values: Array, tuned: Array) -> Array:
 
 def worst_tuned(draw: Generator, values: Array, tuned: Array) -> Array:
     """Somebody leaves the worst tuned boot out."""
-    return np.arange(len(values)) == np.argmax(np.where(tuned == 1, values, 0))
+    lost: Array = np.arange(len(values)) == np.argmax(np.where(tuned == 1, values, 0))
+    return lost
 
 
 def looking(name: str, pairs: int, values: Process) -> LossCell:
@@ -251,7 +255,8 @@ def _way(numbers: list[int], rows: list[TwoSamples], way: int) -> HostRounds:
 
 
 def first_round(draw: Generator, host: int, pairs: int) -> Array:
-    return (np.arange(2 * pairs) < 2) & (host % 2 == 1)
+    lost: Array = (np.arange(2 * pairs) < 2) & (host % 2 == 1)
+    return lost
 
 
 def a_round(chance: float) -> Callable[[Generator, int, int], Array]:
@@ -270,11 +275,13 @@ def a_boot(draw: Generator, _: int, pairs: int) -> Array:
 
 
 def nothing(draw: Generator, _: int, pairs: int) -> Array:
-    return np.zeros(2 * pairs, dtype=bool)
+    lost: Array = np.zeros(2 * pairs, dtype=bool)
+    return lost
 
 
 def whole(_: Generator, values: Array, __: Array) -> Array:
-    return np.zeros(len(values), dtype=bool)
+    lost: Array = np.zeros(len(values), dtype=bool)
+    return lost
 
 
 def cells() -> list[LossCell]:

@@ -140,8 +140,8 @@ def _absent(hosts: Sequence[Host], campaign: Optional[Campaign]) -> Iterator[Fou
     known = {host.name for host in hosts if host.claimed}
     names = sorted(campaign.hosts.keys() - known) if campaign and known else []
     if names:
-        hosts = f"{len(names)} host{'s' if len(names) > 1 else ''} of the campaign"
-        text = f"of {hosts} the claim has no value: {', '.join(names)}"
+        count = f"{len(names)} host{'s' if len(names) > 1 else ''} of the campaign"
+        text = f"of {count} the claim has no value: {', '.join(names)}"
         yield FoundCaveat(Caveat.HOST_MISSING, text)
 
 
