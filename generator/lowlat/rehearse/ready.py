@@ -15,9 +15,9 @@ from lowlat.rehearse.kernel import BootableKernel
 
 def missing_programs() -> Iterator[LowlatError]:
     """An error for each program that a guest needs and this machine lacks."""
-    needed: list[Callable[[], str]] = [vm.runner, qemu.program, find_harness]
+    needed: list[Callable[[], str]] = [vm.runner, qemu.program]
     needed += [partial(process.need, tool) for tool in vm.TOOLS]
-    for find in needed:
+    for find in (*needed, find_harness):
         try:
             find()
         except LowlatError as error:
