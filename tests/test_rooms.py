@@ -123,7 +123,7 @@ OPENERS = {
     "base/reader.py": 5,  # the door
     "host/root.py": 3,  # the running host's own files, for Root; folders to write in
     "boot/disk.py": 5,  # the boot's files, through no link, with all that restores them
-    "base/files.py": 2,  # what it writes, and locks
+    "base/files.py": 3,  # what it writes, its folders, and locks
     "base/resources.py": 3,  # the package's own data
     "base/process.py": 1,  # /proc
     "audit/accounts.py": 2,  # /proc

@@ -190,7 +190,7 @@ def measured(rng: random.Random, number: int) -> dict[str, Any]:
         each.append(cpu_run(cpu, 10.0, **time, wakeup=woken))
         times.append({"cpu": cpu, "max_us": rng.choice([4, 41])})
     cyclictest = [{"tool": "cyclictest", "parsed": {"version": "2.40", "times": times}}]
-    kinds = {"oslat": None, "second_opinions": rng.choice([cyclictest, []])}
+    kinds: dict[str, Any] = {"oslat": None, "second_opinions": rng.choice([cyclictest, []])}
     return document(f"q{number}", 0, cpus=each, duration_s=3600, **kinds)
 
 
