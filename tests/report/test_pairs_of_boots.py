@@ -51,10 +51,23 @@ def test_boots_that_start_together_are_pairs_in_no_order() -> None:
 
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
-    [(6, 2, False), (7, 1, True), (8, 2, True), (7, 3, False), (5, 1, True), (4, 2, False)],
+    [
+        (6, 2, False),
+        (7, 1, True),
+        (8, 2, True),
+        (7, 3, False),
+        (5, 1, True),
+        (4, 2, False),
+        (8, 3, True),
+        (9, 3, True),
+    ],
 )
 def test_a_quarter_of_the_pairs_has_the_rarer_order(
     first: int, second: int, expected: bool
 ) -> None:
     assert lopsided([1] * first + [-1] * second) is expected
     assert lopsided([-1] * first + [1] * second) is expected
+
+
+def test_a_drawn_order_may_be_further_apart() -> None:
+    assert not lopsided([1] * 13 + [-1] * 7, drawn=True) and lopsided([1] * 13 + [-1] * 7)

@@ -30,6 +30,7 @@ from support.runs import (
 CONTRACT = ["schema", "verdict", "why", "boots", "seconds", "emulated", "endpoints"]
 CONTRACT += ["not_in_effect", "flags", "labels", "longest_gaps", "sets", "kernels"]
 CONTRACT += ["throughput", "pairs", "order", "unpaired", "more_pairs", "campaign", "e_value"]
+CONTRACT += ["lost_pairs", "caveats"]
 ENDPOINT = ["name", "unit", "cpu", "before", "after", "ratio", "ratio_at_least"]
 ENDPOINT += ["ci95", "p", "primary", "pooling", "counts", "ranges", "more_than"]
 DURATIONS = ("noise_ppm", "events_per_s@", "tw_", "max_ns", "oslat_")

@@ -30,8 +30,8 @@ def test_several_arms_share_the_drawings(desk: Desk) -> None:
 
 
 def test_arms_are_seen_at_a_glance_before_anything_else(desk: Desk) -> None:
-    words = sample_runs.arms(desk.folder, boots=7, seconds=20.0)
-    page = desk.page(*words, *sample_runs.left_out(desk.folder, 2, boots=7, seconds=20.0))
+    words = sample_runs.arms(desk.folder, boots=8, seconds=20.0)
+    page = desk.page(*words, *sample_runs.left_out(desk.folder, 2, boots=8, seconds=20.0))
     rows = {row["arm"]: row for row in page.csv("arms.csv")}
     figures = {row["arm"]: row for row in page.csv("figures.csv") if row["primary"] == "true"}
     assert [*rows] == ["stock", *figures] == ["stock", "tuned", "without-0", "without-1"]
@@ -40,7 +40,7 @@ def test_arms_are_seen_at_a_glance_before_anything_else(desk: Desk) -> None:
         low, value, high = (float(row[key]) for key in ("95 % from", UNIT, "95 % to"))
         assert low < value < high and value == float(figures[name]["after"])
         assert low == pytest.approx(float(first[UNIT]) / float(figures[name]["ci95_high"]))
-        assert len(row["boots"].split()) == 7
+        assert len(row["boots"].split()) == 8
     drawing = next(a for a in page.all("svg") if str(a.get("aria-label")).startswith("Noise, ppm"))
     assert re.search(r"without-1 [\d.]+, \d+ times less, reduced", str(drawing["aria-label"]))
     assert page.text.index("Noise, ppm of the time") < page.text.index("before quoting this")

@@ -71,8 +71,9 @@ class Rounds:
             for number, first in zip(own.rounds, host.pairing.pairs.first):
                 if number in totals:
                     totals[number] += first
-        if lopsided([(total > 0) - (total < 0) for total in totals.values()]):
-            return "fewer than a quarter of the rounds have the rarer order"
+        first = [(total > 0) - (total < 0) for total in totals.values()]
+        if lopsided(first, drawn=self.order == pairing.DRAWN):
+            return "too few of the rounds have the rarer order: a test needs a quarter"
         return ""
 
     def infer(self) -> tuple[float, Result]:

@@ -150,9 +150,10 @@ def _untested(
     if min(boots) < ENOUGH_PAIRS:
         return f"{boot_words(boots, counted)}; a test needs {ENOUGH_PAIRS} pairs of {counted}s"
     why = comparable.doubt(before, after) or _out_of_turn(before, after, pairs)
-    why = why or _lopsided(
-        blocks.order((before, after)) if blocks else pairs.first if pairs else ()
-    )
+    if not why and blocks:
+        why = _lopsided(blocks.order((before, after)), drawn=True)
+    elif not why and pairs:
+        why = _lopsided(pairs.first, drawn=False)
     if not why and not flips.available():
         why = "scipy and numpy are not installed"
     return f"{boot_words(boots, counted)}; no test is made: {why}" if why else None
@@ -181,12 +182,13 @@ def _out_of_turn(before: Arm, after: Arm, pairs: Optional[Pairs]) -> Optional[st
     return None
 
 
-def _lopsided(first: Sequence[int]) -> Optional[str]:
+def _lopsided(first: Sequence[int], *, drawn: bool) -> Optional[str]:
     """Why nothing is tested if too many pairs have the same order, 1 or -1; 0 is neither."""
-    if not lopsided(first):
+    if not lopsided(first, drawn=drawn):
         return None
     rarer = (len(first) - abs(sum(first))) // 2
     return (
         f"{rarer} of {len(first)} pairs have the rarer order, so that a machine that is slower in "
-        "every second boot looks like an effect of the settings; a test needs a quarter of them"
+        "every second boot looks like an effect of the settings; a test needs a quarter of them, "
+        "and no more than four fewer than the others"
     )

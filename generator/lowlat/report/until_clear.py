@@ -110,4 +110,4 @@ def _verdict(
 def _turning(order: tuple[int, ...]) -> bool:
     """Whether a campaign's whole order is one that nobody draws: lopsided, or just turning round
     from pair to pair."""
-    return lopsided(order) or (len(order) > 2 and Pairs((), order).alternate)
+    return lopsided(order, drawn=True) or (len(order) > 2 and Pairs((), order).alternate)

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+_MOST_APART = 4
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -69,7 +71,9 @@ class Pairs:
         return self.known and all(one == -next_ for one, next_ in zip(self.first, self.first[1:]))
 
 
-def lopsided(first: Sequence[int]) -> bool:
+def lopsided(first: Sequence[int], *, drawn: bool = False) -> bool:
     """Whether more than three quarters of the pairs have the same order, 1 or -1: a machine that is
-    slower in every second boot is then claimed as a change."""
-    return 2 * abs(sum(first)) > len(first)
+    slower in every second boot is then claimed as a change. Unless the order was ``drawn``, also
+    whether one order has over four pairs more: with many pairs a quarter is not enough."""
+    apart = abs(sum(first))
+    return 2 * apart > len(first) or (not drawn and apart > _MOST_APART)
