@@ -354,6 +354,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l boot -xka "own tune
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l runtime -xka "tuned none" -d 'tuned: TuneD applies the run-time settings (default); none: you do'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l accept-pending -d 'also generate boot entry changes that others made and have not generated yet'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l now -d 'isolate the running system until the next boot, and add no boot entry'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l previous -d 'apply the plan again that the last apply replaced, as it was'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a trial -d 'boot the tuned entry once'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using trial' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using trial' -l root -xka "(_lowlat_file)" -d 'act on the system whose tree lies at PATH; runs its programs, so trust it'
