@@ -71,8 +71,8 @@ class Rounds:
             for number, first in zip(own.rounds, host.pairing.pairs.first):
                 if number in totals:
                     totals[number] += first
-        first = [(total > 0) - (total < 0) for total in totals.values()]
-        if lopsided(first, drawn=self.order == pairing.DRAWN):
+        signs = [(total > 0) - (total < 0) for total in totals.values()]
+        if lopsided(signs, drawn=self.order == pairing.DRAWN):
             return "too few of the rounds have the rarer order: a test needs a quarter"
         return ""
 
