@@ -414,7 +414,7 @@ def test_a_proof_covers_its_tests_and_their_helpers(ledger: Ledger) -> None:
 
 def test_a_table_has_a_writer_and_a_commit(ledger: Ledger) -> None:
     tables = {table for proof in ledger.proofs.values() for table in proof.tables}
-    assert len(tables) == 5
+    assert len(tables) == 6
     for table in tables:
         assert "\nMade at commit " in (ROOT / table).read_text("utf-8")
 

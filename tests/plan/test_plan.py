@@ -597,8 +597,8 @@ def test_a_brief_plan_fits_one_screen_and_tells_what_matters_most(tmp_path: Path
     told = lowlat("plan", "--root", root, "--brief", env={"COLUMNS": "100"}).out
     lines = told.splitlines()
     assert plan(root)["cmdline"]["text"] in told and "isolated CPU 1-3, housekeeping CPU 0" in told
-    assert len(lines) < 10 and "add a boot entry" in lines[-2]
-    assert lines[-1] == "  lowlat-gen apply"
+    assert len(lines) < 10 and lines[-2] == "Next, on that machine, to see what it would change:"
+    assert lines[-1] == "  sudo lowlat-gen apply --dry-run"
     assert lines[1].startswith("  Warning ") and "--all shows them" in told
     usual = lowlat("plan", "--root", root, env={"COLUMNS": "100"}).out
     whole = lowlat("plan", "--root", root, "--all", env={"COLUMNS": "100"}).out
@@ -624,8 +624,9 @@ def test_the_next_step_repeats_what_was_asked(tmp_path: Path, asked: tuple[str, 
     for form in ((), ("--all",), ("--brief",)):
         answer = lowlat("plan", "--root", root, *asked, *form)
         assert answer.status == 0, answer.err
-        name, verb, *words = shlex.split(answer.out.splitlines()[-1])
-        assert (name, verb) == ("lowlat-gen", "apply")
+        sudo, name, verb, *words = shlex.split(answer.out.splitlines()[-1])
+        assert (sudo, name, verb) == ("sudo", "lowlat-gen", "apply")
+        words = [word for word in words if word != "--dry-run"]
         assert cli.arguments("apply", words) == cli.arguments("apply", asked)
 
 

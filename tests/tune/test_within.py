@@ -84,7 +84,7 @@ def bench(tmp_path: Path, bed: Bed) -> NowMachine:
 
 def test_each_boot_has_its_pairs_in_an_order_that_the_seed_tells() -> None:
     assert order_within(6, 4, 7) == order_within(6, 4, 7)
-    assert len({order_within(1, 4, seed) for seed in range(50)}) > 10
+    assert len({order_within(1, 4, seed) for seed in range(50)}) == 4
     for seed in range(50):
         order = order_within(6, 3, seed)
         assert Counter(order) == {"stock": 18, "now": 18}
@@ -137,7 +137,7 @@ def test_a_reboot_in_the_middle_loses_the_rest_of_that_boots_pairs(bench: NowMac
     assert state["lost"] == 4 - done and f"{4 - done} runs were lost" in said
     assert [leg["boot_id"] for leg in state["legs"][done:]] == ["boot-1"] * 4
     (departed,) = bench.report()["campaign"]["departures"]
-    assert departed.startswith("missing: run")
+    assert "have no run: run" in departed
 
 
 def test_each_boot_measures_its_own_pairs(bench: NowMachine) -> None:
