@@ -64,7 +64,8 @@ int program_find(const char *name, const char *folders, char ret[PATH_MAX])
 			return -ENAMETOOLONG;
 		return geteuid() == 0 && !program_held(ret) ? -EACCES : 0;
 	}
-	for (const char *folder = folders ? folders : "/bin:/usr/bin"; folder; folder = strchr(folder, ':')) {
+	for (const char *folder = folders ? folders : "/bin:/usr/bin"; folder;
+	     folder = strchr(folder, ':')) {
 		int length;
 
 		folder += *folder == ':';
