@@ -35,9 +35,9 @@ static void test_order(const char *root)
 	place(root, "b/tool", true);
 	place(root, "c/tool", true);
 	ok(!found_in(root, "%s/a:%s/b", path), "found");
-	is_text(path, "/b/tool", "the first that may run");
+	ok(!strcmp(path, "/b/tool"), "the first that may run");
 	ok(!found_in(root, "/missing:%s/c:%s/b", path), "found behind a missing folder");
-	is_text(path, "/c/tool", "in the order of the folders");
+	ok(!strcmp(path, "/c/tool"), "in the order of the folders");
 	ok(found_in(root, "/missing", path) == -ENOENT, "none");
 }
 
@@ -52,7 +52,7 @@ static void test_others(const char *root)
 		if (lchown(weak, USER, USER))
 			abort();
 		ok(!found_in(root, "%s/b:%s/c", path), "another is found");
-		is_text(path, "/c/tool", "others than root own it");
+		ok(!strcmp(path, "/c/tool"), "others than root own it");
 		ok(found_in(root, "%s/b", path) == -EACCES, "there is no other");
 		if (lchown(weak, 0, 0) || chmod(weak, 0777))
 			abort();
