@@ -122,11 +122,16 @@ def quick_start() -> list[str]:
     return [row.partition("  #")[0].strip() for row in rows]
 
 
+#: What `make test` hands down to the make of a test.
+OF_MAKE = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES"}
+
+
 def shell(script: str) -> str:
-    """What a shell in the repository's folder prints; asserts that nothing is refused. A status of
-    1 is a finding."""
+    """What a shell in the repository's folder prints, as a person's; asserts that nothing is
+    refused. A status of 1 is a finding."""
+    apart = {name: value for name, value in os.environ.items() if name not in OF_MAKE}
     done = subprocess.run(
-        ["sh", "-uc", script], capture_output=True, text=True, timeout=GUARD_S, cwd=ROOT
+        ["sh", "-uc", script], capture_output=True, text=True, timeout=GUARD_S, cwd=ROOT, env=apart
     )
     assert (done.returncode in (0, 1), done.stderr) == (True, ""), done.stderr
     return done.stdout
