@@ -178,5 +178,5 @@ def _low_ends(differences: Array, flipped: Array, share: float) -> Array:
     tail = max(math.floor(share * (len(some) + 1)), 1)
     ends = np.partition(means, tail - 1, axis=0)[tail - 1] - 1 / PARTS
     far = np.abs(ends) > _FAR / (2 * len(differences))
-    result: Array = np.where(far, np.sign(ends) * np.inf, ends)
+    result: Array = np.where(far, np.copysign(np.inf, ends), ends)
     return result
