@@ -64,28 +64,28 @@ def test_links_within_the_folder_are_followed(tmp_path: Path) -> None:
     (tmp_path / "way").symlink_to(given)
     for folder in (given, tmp_path / "way"):
         assert reader.read(folder / "link", 100, inside=folder) == b"text"
-        assert reader.names(folder, inside=folder) == ["folder", "link"]
+        assert reader.list_folder(folder, inside=folder) == ["folder", "link"]
     with pytest.raises(OSError, match="not a plain file"):
         reader.read(given / "link", 100, follow=False)
     (given / "out").symlink_to(tmp_path)
     with pytest.raises(OSError, match="leads out of"):
-        reader.names(given / "out", inside=given)
+        reader.list_folder(given / "out", inside=given)
 
 
 def test_a_folder_with_more_names_than_any(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "FOLDER", 2)
     for name in "ab":
         (tmp_path / name).touch()
-    assert reader.names(tmp_path) == ["a", "b"]
+    assert reader.list_folder(tmp_path) == ["a", "b"]
     (tmp_path / "c").touch()
     with pytest.raises(OSError, match="more names"):
-        reader.names(tmp_path)
+        reader.list_folder(tmp_path)
 
 
 def test_a_line_of_any_length_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "LINE", 4)
     (tmp_path / "file").write_bytes(b"ab\nabcdefg\n\xff")
-    assert list(reader.lines(tmp_path / "file")) == ["ab\n", "abcd", "efg\n", "\ufffd"]
+    assert list(reader.read_lines(tmp_path / "file")) == ["ab\n", "abcd", "efg\n", "\ufffd"]
 
 
 @pytest.mark.root

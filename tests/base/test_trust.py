@@ -323,7 +323,7 @@ def test_no_run_starts_a_users_programs_as_root(users: Path, tmp_path: Path) -> 
 def test_root_starts_the_first_program_that_it_may(users: Path, tmp_path: Path) -> None:
     good = program(tmp_path / "good", "dmesg")
     path = f"{users}:{good.parent}"
-    assert process.judged("dmesg", {"PATH": path}) == str(good)
+    assert process.judge_program("dmesg", {"PATH": path}) == str(good)
     for argv in (["dmesg"], [str(users / "dmesg")], [os.path.relpath(users / "dmesg")]):
         with pytest.raises(Refused, match="others than root can write .* and root would run it"):
             process.run(argv, timeout=waits.GUARD_S, env={"PATH": str(users)})

@@ -176,7 +176,7 @@ def test_verify_and_doctor_name_them_too(tmp_path: Path) -> None:
     said = lowlat(*verify).out
     assert f"may move interrupts to CPU 1-3, isolated: /{CONF} has {LIST}=4-3" in said
     lacking = [
-        each.mend for each in doctor_lacks.lacks(Root(str(root))) if each.use == "isolated CPUs"
+        each.mend for each in doctor_lacks.find_gaps(Root(str(root))) if each.use == "isolated CPUs"
     ]
     assert len(lacking) == 1 and f"{LIST}=1-3 (before" in lacking[0]
     # Without a ban list, what the running kernel shows decides.

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lowlat.host.root import Root
-from lowlat.verbs.doctor_lacks import lacks
+from lowlat.verbs.doctor_lacks import find_gaps
 from support import needs
 from support.cli import SHELL_GEN, lowlat
 from support.machines import CPU, machine, write_tree
@@ -63,7 +63,7 @@ def test_a_container_is_named_and_nothing_is_planned_in_it(name: str, tmp_path: 
     assert lowlat("probe", "--root", root, "--json").json()["container"] == name
     assert f"this is a container ({name})" in lowlat("status", "--root", root).out
     assert lowlat("rollback", "--root", root).status == 0
-    lacking = {verb for lack in lacks(Root(str(root))) if not lack.use for verb in lack.verbs}
+    lacking = {verb for lack in find_gaps(Root(str(root))) if not lack.use for verb in lack.verbs}
     assert {verb for verb, *_ in REFUSED} <= lacking
 
 

@@ -31,8 +31,8 @@ from claims_simulator import (
 from lowlat.model.order import draw_blocks
 from lowlat.report.stats import flips
 from lowlat.report.stats.flips import ENOUGH_PAIRS, Result
-from lowlat.report.stats.lost import LoneBoots, counted_against, weakest
-from lowlat.report.stats.pairs import lopsided
+from lowlat.report.stats.lost import LoneBoots, counted_against, weakest_result
+from lowlat.report.stats.pairs import is_lopsided
 from lowlat.report.stats.rounds import HostRounds, average_rounds, shared_rounds
 from lowlat.report.stats.samples import ALPHA, TwoSamples
 
@@ -94,7 +94,7 @@ def judged(cell: LossCell, campaigns: int, seed: int) -> Found:
     draw = np.random.default_rng(seed)
     each = [cell.play(draw) for _ in range(campaigns)]
     results = _inferred([row for looks in each for look in looks for row in look], cell.drawn)
-    weak = [[weakest([next(results) for _ in look]) for look in looks] for looks in each]
+    weak = [[weakest_result([next(results) for _ in look]) for look in looks] for looks in each]
     told = [_told(own, looks) for own, looks in zip(weak, each)]
     known = [result for result in told if result is not None]
     false = sum(_claims(result) for result in known)
@@ -207,7 +207,7 @@ def by_hand(times: float, first: int, second: int) -> LossCell:
 
     def play(draw: Generator) -> list[Look]:
         signs = [1] * first + [-1] * second
-        if lopsided(signs):
+        if is_lopsided(signs):
             return []
         rows = own(draw, 2, len(signs)) * np.array([[1.0], [times]])
         turned = np.array(signs) < 0
@@ -375,7 +375,7 @@ def test_an_order_by_hand_is_balanced_or_not_tested() -> None:
         (first, pairs - first)
         for pairs in range(6, 13)
         for first in range(pairs + 1)
-        if not lopsided([1] * first + [-1] * (pairs - first))
+        if not is_lopsided([1] * first + [-1] * (pairs - first))
     }
     assert {pair for pair in tested if min(pair) * 4 < sum(pair)} == set()
     untested = {(7, 1), (9, 1), (11, 1), (8, 2), (10, 2), (12, 2), (8, 3), (9, 3)}

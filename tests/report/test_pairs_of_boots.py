@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from lowlat.report.stats.pairs import Pairs, lopsided
+from lowlat.report.stats.pairs import Pairs, is_lopsided
 
 
 def laid_out(order: str) -> Pairs:
@@ -65,9 +65,9 @@ def test_boots_that_start_together_are_pairs_in_no_order() -> None:
 def test_a_quarter_of_the_pairs_has_the_rarer_order(
     first: int, second: int, expected: bool
 ) -> None:
-    assert lopsided([1] * first + [-1] * second) is expected
-    assert lopsided([-1] * first + [1] * second) is expected
+    assert is_lopsided([1] * first + [-1] * second) is expected
+    assert is_lopsided([-1] * first + [1] * second) is expected
 
 
 def test_a_drawn_order_may_be_further_apart() -> None:
-    assert not lopsided([1] * 13 + [-1] * 7, drawn=True) and lopsided([1] * 13 + [-1] * 7)
+    assert not is_lopsided([1] * 13 + [-1] * 7, drawn=True) and is_lopsided([1] * 13 + [-1] * 7)

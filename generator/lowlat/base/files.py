@@ -79,7 +79,7 @@ def replace(
 ) -> None:
     """Replace a file, whole or not at all; ``finish`` as for stage(). Raises OSError. What killed
     writers of this file left is removed."""
-    sweep(str(Path(name).parent) if dir_fd is None else dir_fd, Path(name).name)
+    remove_leftovers(str(Path(name).parent) if dir_fd is None else dir_fd, Path(name).name)
     fresh = f"{name}.{os.getpid()}.new"
     stage(fresh, data, dir_fd, finish=finish)
     try:
@@ -90,7 +90,7 @@ def replace(
         raise
 
 
-def sweep(folder: Union[str, int], name: str = "") -> None:
+def remove_leftovers(folder: Union[str, int], name: str = "") -> None:
     """Remove the new files of a folder, or those of one file, whose writers were killed."""
     at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY) if isinstance(folder, str) else folder
     try:

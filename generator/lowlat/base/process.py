@@ -60,7 +60,7 @@ def _find(program: str, path: str) -> Optional[str]:
     return next(filter(trust.held, found), found[0] if found else None)
 
 
-def judged(program: str, env: Optional[Mapping[str, str]] = None) -> str:
+def judge_program(program: str, env: Optional[Mapping[str, str]] = None) -> str:
     """The path of a program that will start, by its path or by its name for PATH. Raises Refused,
     for root, if others can change it."""
     path = program
@@ -116,7 +116,7 @@ def start(
     the program cannot be started, Refused if root would start what others can change; ``named``:
     the user named this program, and it may be any."""
     rights: dict[str, Any] = {}
-    path = argv[0] if user or named else judged(argv[0], env)
+    path = argv[0] if user or named else judge_program(argv[0], env)
     if user:
         groups = os.getgrouplist(user.name, user.gid)
         rights = {"user": user.uid, "group": user.gid, "extra_groups": groups}
@@ -255,7 +255,7 @@ def exec_program(argv: Sequence[str]) -> NoReturn:
 
 def exec_judged(argv: Sequence[str]) -> NoReturn:
     """The same for a program that nobody named. Raises Refused as start() does."""
-    exec_program([judged(argv[0]), *argv[1:]])
+    exec_program([judge_program(argv[0]), *argv[1:]])
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def open_file(path: _Path, flags: int = READ, *, inside: Optional[_Path] = None)
 
 
 @contextmanager
-def opened(path: _Path, flags: int = READ, *, inside: Optional[_Path] = None) -> Iterator[int]:
+def opened_file(path: _Path, flags: int = READ, *, inside: Optional[_Path] = None) -> Iterator[int]:
     """As open_file(), for the block alone."""
     fd = open_file(path, flags, inside=inside)
     try:
@@ -63,15 +63,15 @@ def read(
     """The content of a plain file, at most ``limit`` bytes; as open_file() otherwise. A path that
     is itself a link is followed only with ``follow``; with ``whole`` unset, what is larger is cut.
     """
-    with opened(path, READ if follow else READ | os.O_NOFOLLOW, inside=inside) as fd:
+    with opened_file(path, READ if follow else READ | os.O_NOFOLLOW, inside=inside) as fd:
         size = os.fstat(fd).st_size
-        data = b"" if whole and size > limit else content(fd, limit + 1)
+        data = b"" if whole and size > limit else read_open_file(fd, limit + 1)
     if whole and max(size, len(data)) > limit:
         raise OSError(errno.EFBIG, f"larger than {_amount(limit)}")
     return data[:limit]
 
 
-def content(fd: int, limit: int) -> bytes:
+def read_open_file(fd: int, limit: int) -> bytes:
     """What an open file holds from here on, cut to so many bytes."""
     chunks = []
     size, wanted = 0, os.fstat(fd).st_size
@@ -84,14 +84,14 @@ def content(fd: int, limit: int) -> bytes:
     return b"".join(chunks)
 
 
-def lines(path: _Path) -> Iterator[str]:
+def read_lines(path: _Path) -> Iterator[str]:
     """The lines of a plain file of any size, one at a time; one too long for a line is cut in
     several. Raises as open_file()."""
     with os.fdopen(open_file(path), encoding="utf-8", errors="replace") as file:
         yield from iter(partial(file.readline, bounds.LINE), "")
 
 
-def names(folder: _Path, *, inside: Optional[_Path] = None) -> list[str]:
+def list_folder(folder: _Path, *, inside: Optional[_Path] = None) -> list[str]:
     """The sorted names in a folder. Raises OSError if it cannot be read, lies outside, or has more
     names than any folder."""
     fd = os.open(folder, _FOLDER)

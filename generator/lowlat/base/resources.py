@@ -18,7 +18,7 @@ def templates() -> Path:
     return _folder("templates")
 
 
-def profile(name: str) -> Optional[str]:
+def packaged_profile(name: str) -> Optional[str]:
     """The lowlat.conf of a packaged profile; None if there is none."""
     path = profiles() / name / "lowlat.conf"
     return path.read_text("utf-8") if path.is_file() else None

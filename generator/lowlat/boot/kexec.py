@@ -104,8 +104,8 @@ def load(root: Root, release: str, words: Sequence[str]) -> None:
     kernel, initramfs, line = _prepared(root, release, words)
     try:
         with ExitStack() as stack:
-            image = stack.enter_context(reader.opened(kernel))
-            first = stack.enter_context(reader.opened(initramfs)) if initramfs else -1
+            image = stack.enter_context(reader.opened_file(kernel))
+            first = stack.enter_context(reader.opened_file(initramfs)) if initramfs else -1
             _call(image, first, line, 0 if initramfs else _NO_INITRAMFS)
     except OSError as error:
         name = errno.errorcode.get(error.errno or 0, "")

@@ -54,7 +54,7 @@ def _is_mounted(root: Root, path: str) -> bool:
     names = root.names(path)  # a look mounts what systemd mounts on demand
     table = mounts.read(root)
     if table:
-        mounted = mounts.at(table, path)
+        mounted = mounts.mount_at(table, path)
         return mounted is not None and mounted.kind != "autofs"
     if not root.live and root.link("/proc/mounts") is None and names:
         return True
@@ -65,8 +65,8 @@ def check_kept(root: Root, folder: str) -> None:
     """Raises Refused if what is written to this folder is gone with this boot, or if the folder
     cannot be written at all."""
     table = mounts.read(root)
-    held = mounts.holding(table, folder)
-    why = mounts.memory(root, table, folder)
+    held = mounts.mount_holding(table, folder)
+    why = mounts.what_keeps_in_memory(root, table, folder)
     if held and why:
         why = f"{held.path} is in memory ({why}): what is written here is gone with this boot"
         raise Refused(why, hint=_INSTEAD)

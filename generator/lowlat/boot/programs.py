@@ -68,7 +68,7 @@ def run_confined(root: Root, argv: Sequence[str], language: str = "") -> Finishe
     --root, or if that cannot be done here."""
     if not root.live:
         raise Unchecked(f"{argv[0]} is not run: {_BELOW}")
-    process.judged(argv[0])  # unshare(1) will start it
+    process.judge_program(argv[0])  # unshare(1) will start it
     done = _run(root, confinement.argv(argv), argv[0], _LONGEST, bounds.OUTPUT, language)
     if done.status == confinement.NOT_CONFINED or _is_not_apart(done):
         raise Unchecked(f"{argv[0]} is not run: {done.last_words}")

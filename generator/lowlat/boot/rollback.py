@@ -151,7 +151,7 @@ def left(loader: Optional[Loader]) -> list[str]:
     return [f"{ident} is still there" for ident in _entries(loader)] if loader else []
 
 
-def marked(root: Root, loader: Optional[Loader]) -> list[str]:
+def marked_stock_entries(root: Root, loader: Optional[Loader]) -> list[str]:
     """Messages about stock entries with a plan's line. lowlat does not change these: a person added
     the line, or TuneD left it behind because it did not run."""
     with suppress(LowlatError):  # a damaged menu must not hide the rest

@@ -50,7 +50,7 @@ def _replaced(root: Root, plan: str) -> Sequence[str]:
     """The words that the step replaced, while lowlat's record tells them."""
     with suppress(LowlatError):
         stored = next((each for each in decision.all_stored(root) if each.id == plan), None)
-        return by_hand.replaced(root, stored) if stored else ()
+        return by_hand.replaced_words(root, stored) if stored else ()
     return ()
 
 

@@ -13,8 +13,8 @@ from lowlat.model.run import Run
 from lowlat.report import pairing, verdict
 from lowlat.report.arm import Arm, named
 from lowlat.report.blocks import Blocks
-from lowlat.report.build import Report, described
-from lowlat.report.campaign import barred, held_against, weighed
+from lowlat.report.build import Report, without_test
+from lowlat.report.campaign import held_against, weigh_campaign, with_caveats
 from lowlat.report.caveat import Caveat, CaveatEffect, FoundCaveat
 from lowlat.report.comparison import compare
 from lowlat.report.pair import Pair
@@ -89,8 +89,8 @@ def fleet_report(before: Sequence[Run], after: Sequence[Run]) -> FleetReport:
     if written is None:
         claim = _of_each(_claim(hosts, None), hosts)
     else:
-        claim = weighed(_claim(hosts, written.campaign), both, written)
-        claim = barred(claim, [*_absent(hosts, written.campaign)])
+        claim = weigh_campaign(_claim(hosts, written.campaign), both, written)
+        claim = with_caveats(claim, [*_absent(hosts, written.campaign)])
     return FleetReport(claim, tuple(hosts), tuple(sorted(sides[0].keys() ^ sides[1].keys())))
 
 
@@ -131,8 +131,8 @@ def _of_each(claim: Report, hosts: Sequence[Host]) -> Report:
         if one.kind.effect in (CaveatEffect.COUNTED, CaveatEffect.FORBIDS)
     ]
     if found and claim.verdict in TESTED:
-        claim = described(claim, "no claim is made: a campaign was not followed")
-    return barred(claim, found)
+        claim = without_test(claim, "no claim is made: a campaign was not followed")
+    return with_caveats(claim, found)
 
 
 def _absent(hosts: Sequence[Host], campaign: Optional[Campaign]) -> Iterator[FoundCaveat]:

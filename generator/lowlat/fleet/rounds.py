@@ -11,8 +11,8 @@ from lowlat.model.campaign import Campaign
 from lowlat.report import pairing
 from lowlat.report.pairing import Pairing
 from lowlat.report.stats.flips import ENOUGH_PAIRS, Result
-from lowlat.report.stats.lost import lost_pairs, weakest
-from lowlat.report.stats.pairs import lopsided
+from lowlat.report.stats.lost import lost_pairs, weakest_result
+from lowlat.report.stats.pairs import is_lopsided
 from lowlat.report.stats.rounds import HostRounds, infer_rounds, shared_rounds
 from lowlat.report.stats.samples import TwoSamples
 
@@ -72,7 +72,7 @@ class Rounds:
                 if number in totals:
                     totals[number] += first
         signs = [(total > 0) - (total < 0) for total in totals.values()]
-        if lopsided(signs, drawn=self.order == pairing.DRAWN):
+        if is_lopsided(signs, drawn=self.order == pairing.DRAWN):
             return "too few of the rounds have the rarer order: a test needs a quarter"
         return ""
 
@@ -80,7 +80,7 @@ class Rounds:
         """The hosts' mean ratio, and what the test allows to be said with all that is lost."""
         drawn = self.order == pairing.DRAWN
         found = [infer_rounds(own, drawn=drawn) for own in self.ways]
-        return found[0][0], weakest([result for _, result in found])
+        return found[0][0], weakest_result([result for _, result in found])
 
 
 def _counted(

@@ -61,23 +61,23 @@ def _plain(text: str) -> str:
     return re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), text)
 
 
-def at(mounts: tuple[Mount, ...], path: str) -> Optional[Mount]:
+def mount_at(mounts: tuple[Mount, ...], path: str) -> Optional[Mount]:
     """The file system mounted at this path; of several the last one."""
     return next((each for each in reversed(mounts) if each.path == path), None)
 
 
-def holding(mounts: tuple[Mount, ...], path: str) -> Optional[Mount]:
+def mount_holding(mounts: tuple[Mount, ...], path: str) -> Optional[Mount]:
     """The file system on which this path lies."""
     while True:
-        found = at(mounts, path)
+        found = mount_at(mounts, path)
         if found or path in ("", "/"):
             return found
         path = posixpath.dirname(path)
 
 
-def memory(root: Root, mounts: tuple[Mount, ...], path: str) -> str:
+def what_keeps_in_memory(root: Root, mounts: tuple[Mount, ...], path: str) -> str:
     """What keeps in memory alone what is written to this path; "" if nothing is known to do so."""
-    held = holding(mounts, path)
+    held = mount_holding(mounts, path)
     if held is None:
         return ""
     if held.kind in _MEMORY or _RAM_DISK.fullmatch(held.source):
@@ -87,7 +87,7 @@ def memory(root: Root, mounts: tuple[Mount, ...], path: str) -> str:
     # The initramfs may have linked it (dracut's /run/overlayfs), or mounted it out of sight.
     folder = posixpath.join(posixpath.dirname(held.upper), root.link(held.upper) or held.upper)
     others = tuple(each for each in mounts if each is not held)
-    why = memory(root, others, folder)
-    if holding(others, folder) and not why:
+    why = what_keeps_in_memory(root, others, folder)
+    if mount_holding(others, folder) and not why:
         return ""
     return f"{held.kind}, its upper folder {held.upper} on {why or 'no disk that is mounted'}"

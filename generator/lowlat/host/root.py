@@ -49,7 +49,7 @@ class Root:
         unreadable or a link loop."""
         try:
             with self.opened(path) as fd:
-                return bounds.unpack(reader.content(fd, bounds.HOST_FILE), bounds.HOST_FILE)
+                return bounds.unpack(reader.read_open_file(fd, bounds.HOST_FILE), bounds.HOST_FILE)
         except (OSError, ValueError):  # a name from a file may hold a NUL
             return None
 
@@ -105,7 +105,7 @@ class Root:
         try:
             if self.live:
                 return tuple(sorted(os.listdir(path)))
-            return tuple(reader.names(self._prefix + path, inside=self.path))
+            return tuple(reader.list_folder(self._prefix + path, inside=self.path))
         except (OSError, ValueError):
             return ()
 

@@ -49,14 +49,14 @@ def forget(root: Root, path: str) -> None:
     Refused if that fails."""
     folder, name = posixpath.split(path)
     with files.reporting_errors(path), suppress(FileNotFoundError), root.folder(folder) as at:
-        files.sweep(at, name)
+        files.remove_leftovers(at, name)
         os.unlink(name, dir_fd=at)
 
 
-def sweep(root: Root) -> None:
+def sweep_run_folder(root: Root) -> None:
     """Remove what killed writers left in lowlat's folder."""
     with suppress(OSError), root.folder(FOLDER) as at:
-        files.sweep(at)
+        files.remove_leftovers(at)
 
 
 def forget_folder(root: Root, path: str) -> None:

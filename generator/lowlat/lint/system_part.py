@@ -10,7 +10,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
 from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.split import split
-from lowlat.plan.system_cores import cores_of, least_cores, shortage, stay
+from lowlat.plan.system_cores import core_shortage, cores_of, cores_that_stay, least_cores
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class SystemPart:
 
     def too_few(self, system: CpuSet) -> str:
         """Why these CPUs are too few for the system; "" if they are enough."""
-        why = shortage(self.machine, system, self._least)
+        why = core_shortage(self.machine, system, self._least)
         return f"{why}; a plan keeps {self.kept}" if why and self.kept else why
 
     def note(self, system: CpuSet) -> str:
         """A message if they are enough, and fewer than a plan keeps."""
         if self.too_few(system) or cores_of(self.machine, system) >= self.kept:
             return ""
-        return f"{stay(self.machine, system)} for the system, a plan keeps {self.kept}"
+        return f"{cores_that_stay(self.machine, system)} for the system, a plan keeps {self.kept}"
 
     def whole_cores(self, cpus: CpuSet) -> CpuSet:
         """The CPUs extended to whole cores, without the boot CPU's core. Where the system would

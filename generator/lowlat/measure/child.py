@@ -36,7 +36,7 @@ def find_harness() -> str:
     if harness is None:
         hint = f"{process.package_hint(PROGRAM)}, or build it with 'make harness'"
         raise process.NotInstalled(PROGRAM, hint=hint)
-    return process.judged(harness)
+    return process.judge_program(harness)
 
 
 def _beside() -> Iterator[Path]:

@@ -90,7 +90,7 @@ def read_runs(path: Path) -> tuple[Run, ...]:
     if not path.is_dir():
         return (read_run(path),)
     with files.reporting_errors(str(path)):
-        names = [name for name in reader.names(path) if not name.startswith(".")]
+        names = [name for name in reader.list_folder(path) if not name.startswith(".")]
     runs = tuple(_once(list(_of_folder(path, names))))
     if not runs:
         raise Refused(f"{path}: has no run", hint=f"give a folder of runs, or of {tool_files.READ}")

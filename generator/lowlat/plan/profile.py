@@ -191,7 +191,7 @@ def _users(name: str, root: Root) -> Optional[str]:
 
 
 def _packaged(name: str, root: Optional[Root]) -> str:
-    text = resources.profile(name) if is_name(name) else None
+    text = resources.packaged_profile(name) if is_name(name) else None
     if text is None:
         known = names(root or Root())
         near = [one for one in known if one == f"lowlat-{name}"]

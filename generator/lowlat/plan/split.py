@@ -16,7 +16,7 @@ from lowlat.plan import reasons, worth
 from lowlat.plan.choice import choose
 from lowlat.plan.cpu_request import NONE, CpuRequest, by_lists
 from lowlat.plan.locality import Near
-from lowlat.plan.system_cores import least_cores, shortage
+from lowlat.plan.system_cores import core_shortage, least_cores
 
 #: Values of cpu/smt/control while no sibling runs.
 _NO_SIBLINGS = ("off", "forceoff", "notsupported")
@@ -41,7 +41,7 @@ def split(machine: Machine, request: CpuRequest, returning: CpuSet = _NONE) -> S
     named = by_lists(machine, request)
     if named is not None:
         isolated, why, warnings, sets = named
-        short = shortage(machine, machine.cpus.online - isolated, least_cores(machine))
+        short = core_shortage(machine, machine.cpus.online - isolated, least_cores(machine))
         warnings = (*warnings, *([short] if short else []))
         boot = CpuSet.of([machine.cpus.boot])
         kept = [

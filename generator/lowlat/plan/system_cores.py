@@ -21,17 +21,17 @@ def least_cores(machine: Machine) -> int:
     return least if least < len(machine.cores) else 1
 
 
-def shortage(machine: Machine, system: CpuSet, least: int) -> str:
+def core_shortage(machine: Machine, system: CpuSet, least: int) -> str:
     """Why these CPUs are too few for the system, which needs so many cores; "" if they are not."""
     if cores_of(machine, system) >= least:
         return ""
     return (
-        f"{stay(machine, system)} for the system, which needs {least}: the interrupts, RCU "
-        "callbacks and kernel threads of the other CPUs run there too"
+        f"{cores_that_stay(machine, system)} for the system, which needs {least}: the interrupts, "
+        "RCU callbacks and kernel threads of the other CPUs run there too"
     )
 
 
-def stay(machine: Machine, system: CpuSet) -> str:
+def cores_that_stay(machine: Machine, system: CpuSet) -> str:
     """Such as "1 of 48 cores stays"."""
     kept = cores_of(machine, system)
     return f"{kept} of {len(machine.cores)} cores stay{'s' if kept == 1 else ''}"

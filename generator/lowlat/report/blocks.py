@@ -18,19 +18,19 @@ def is_in(campaign: Campaign, run: Run) -> bool:
     return bool(ours and place and 0 < place.number <= len(campaign.order))
 
 
-def number(run: Run) -> int:
+def place_in_order(run: Run) -> int:
     """Of its boot in the order of its campaign, from 1; 0 for a run of none."""
     return run.campaign.number if run.campaign else 0
 
 
-def due(campaign: Campaign, run: Run) -> str:
+def arm_due(campaign: Campaign, run: Run) -> str:
     """The arm that the order gives to the boot of a run."""
-    return campaign.order[number(run) - 1]
+    return campaign.order[place_in_order(run) - 1]
 
 
-def kind(campaign: Campaign, runs: Iterable[Run]) -> str:
+def arm_of_runs(campaign: Campaign, runs: Iterable[Run]) -> str:
     """The arm of the campaign that these runs are of, as most of them say; "" if none is."""
-    arms = [due(campaign, run) for run in runs if is_in(campaign, run)]
+    arms = [arm_due(campaign, run) for run in runs if is_in(campaign, run)]
     return max(arms, key=arms.count, default="")
 
 
@@ -38,7 +38,7 @@ def last_due(campaign: Campaign, runs: Iterable[Run]) -> int:
     """The last number that is due. A sequential test may end after any pair."""
     last = len(campaign.order)
     if campaign.stop == WHEN_CLEAR:
-        seen = max((number(run) for run in runs if is_in(campaign, run)), default=0)
+        seen = max((place_in_order(run) for run in runs if is_in(campaign, run)), default=0)
         last = min(last, 2 * -(-seen // 2))
     return last
 
@@ -58,11 +58,11 @@ class Blocks:
     def places(self, arm: Arm) -> dict[int, tuple[int, int]]:
         """By block where the arm's boot stands in the arm, and its number: of those blocks of
         which the arm has every number that the order gives it."""
-        own = kind(self.campaign, arm.runs)
+        own = arm_of_runs(self.campaign, arm.runs)
         found: dict[int, tuple[int, int]] = {}
         have = set()
         for place, boot in enumerate(arm.boots):
-            numbers = {number(run) for run in boot if self._counts(run, own)}
+            numbers = {place_in_order(run) for run in boot if self._counts(run, own)}
             have |= numbers
             if numbers:
                 found.setdefault((min(numbers) - 1) // self.size, (place, min(numbers)))
@@ -75,13 +75,13 @@ class Blocks:
     def order(self, arms: Sequence[Arm]) -> tuple[int, ...]:
         """Of all blocks that should have been measured, whether the first of two arms is the first:
         1, or -1."""
-        one, other = (kind(self.campaign, arm.runs) for arm in arms)
+        one, other = (arm_of_runs(self.campaign, arm.runs) for arm in arms)
         at = self.campaign.order.index
         starts = [block * self.size for block in self.due(arms)] if one and other else []
         return tuple(1 if at(one, n) < at(other, n) else -1 for n in starts)
 
     def _counts(self, run: Run, own: str) -> bool:
-        return is_in(self.campaign, run) and due(self.campaign, run) == own
+        return is_in(self.campaign, run) and arm_due(self.campaign, run) == own
 
     def _wanted(self, block: int, own: str) -> set[int]:
         numbers = range(block * self.size + 1, (block + 1) * self.size + 1)

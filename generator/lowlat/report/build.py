@@ -110,7 +110,7 @@ def build(before: Arm, after: Arm, primary: Key, blocks: Optional[Blocks] = None
     none = Pairing(before, after, Pairs((), ()), why)
     paired = none if why else Pairing.of(before, after, blocks)
     order = () if paired.untested else pairing.order_caveats(paired.order)
-    caveats = (*order, *comparable.caveats(before, after))
+    caveats = (*order, *comparable.caveats_of_arms(before, after))
     before, after = paired.before, paired.after
     if why:
         concluded = Verdict(REFUSED, why)
@@ -165,7 +165,7 @@ def build(before: Arm, after: Arm, primary: Key, blocks: Optional[Blocks] = None
     )
 
 
-def described(report: Report, why: str) -> Report:
+def without_test(report: Report, why: str) -> Report:
     """The report without the test of a fixed number of pairs, and without what it says of that;
     with this reason."""
     untested = [replace(e, p=None, ci95=None, ratio_at_least=None) for e in report.endpoints]

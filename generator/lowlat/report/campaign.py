@@ -11,10 +11,10 @@ from typing import Optional
 from lowlat.model.campaign import WHEN_CLEAR, Campaign, Registered
 from lowlat.report import until_clear, within
 from lowlat.report.arm import Arm
-from lowlat.report.build import Report, described
+from lowlat.report.build import Report, without_test
 from lowlat.report.caveat import Caveat, CaveatEffect, FoundCaveat
 from lowlat.report.comparison import Comparison, compare, set_ups
-from lowlat.report.departures import departures, lost_boots
+from lowlat.report.departures import find_departures, lost_boots
 from lowlat.report.verdict import TESTED, UNCHANGED
 from lowlat.report.written_down import WrittenDown
 
@@ -43,39 +43,43 @@ def held_against(comparison: Comparison, written: WrittenDown) -> Comparison:
     first, *others = comparison.arms
     each = zip(comparison.reports, others)
     alone = not comparison.several
-    reports = tuple(weighed(report, (first, arm), written, alone=alone) for report, arm in each)
+    reports = tuple(
+        weigh_campaign(report, (first, arm), written, alone=alone) for report, arm in each
+    )
     return replace(comparison, reports=reports)
 
 
-def weighed(
+def weigh_campaign(
     report: Report, arms: tuple[Arm, Arm], written: WrittenDown, *, alone: bool = True
 ) -> Report:
     """The report of these arms with what the campaign says of them; ``alone`` if it is the only one
     of a comparison. What departs from the campaign may leave no claim."""
     campaign, claim = written.campaign, ""
     if campaign is None:
-        return barred(report, [*_unregistered(report, written)])
+        return with_caveats(report, [*_unregistered(report, written)])
     if campaign.stop == WHEN_CLEAR:
         report = until_clear.judged(report, *arms, campaign)
     elif campaign.within and alone:
         report, claim = within.judged(report, arms, campaign)
-    found = [*departures(campaign, arms, written.left), *_endpoint(campaign, report)]
+    found = [*find_departures(campaign, arms, written.left), *_endpoint(campaign, report)]
     lost = {name: len(boots.lost) for name, boots in lost_boots(campaign, arms).items()}
     texts = tuple(one.text for one in found)
     own = Registered(campaign.digest, campaign.kexec, texts, claim, campaign.discard, lost)
-    return barred(replace(report, campaign=own), [*found, *_kept(campaign)], own.words)
+    return with_caveats(
+        replace(report, campaign=own), [*found, *_of_its_boots(campaign)], own.words
+    )
 
 
-def barred(report: Report, found: list[FoundCaveat], words: Optional[str] = None) -> Report:
+def with_caveats(report: Report, found: list[FoundCaveat], words: Optional[str] = None) -> Report:
     """The report with these caveats, and with their ``words`` beside its verdict; without a verdict
     if one of them forbids it, or boots are lost and the claim does not hold with them."""
     said = "; ".join(one.text for one in found) if words is None else words
     report = replace(report, caveats=(*found, *report.caveats))
     effects = {one.kind.effect for one in found}
     if CaveatEffect.FORBIDS in effects and (report.verdict in TESTED or report.e_value is not None):
-        report = described(report, "no claim is made")
+        report = without_test(report, "no claim is made")
     elif CaveatEffect.COUNTED in effects and report.verdict == UNCHANGED:
-        report = described(report, "counted against a claim, the lost boots leave none")
+        report = without_test(report, "counted against a claim, the lost boots leave none")
     return _worded(report, said)
 
 
@@ -103,7 +107,7 @@ def _endpoint(campaign: Campaign, report: Report) -> Iterator[FoundCaveat]:
         yield FoundCaveat(Caveat.OTHER_ENDPOINT, text)
 
 
-def _kept(campaign: Campaign) -> Iterator[FoundCaveat]:
+def _of_its_boots(campaign: Campaign) -> Iterator[FoundCaveat]:
     """What the campaign itself says of its boots."""
     if campaign.kexec:
         yield FoundCaveat(Caveat.KEXEC, "kexec boots")

@@ -176,7 +176,7 @@ def _differences(before: Arm, after: Arm) -> Iterator[str]:
             yield f"{trait.differ(ours | theirs)}: {apart}"
 
 
-def caveats(before: Arm, after: Arm) -> Iterator[FoundCaveat]:
+def caveats_of_arms(before: Arm, after: Arm) -> Iterator[FoundCaveat]:
     """What the arms differ in beside their settings, or do not differ in, though it is tested."""
     if len({run.kernel for arm in (before, after) for run in arm.runs} - {""}) > 1:
         yield FoundCaveat(Caveat.KERNELS, "the kernels differ; the kernel may be the cause")

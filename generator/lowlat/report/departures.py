@@ -11,7 +11,7 @@ from lowlat.model.campaign import Campaign, moment
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report.arm import Arm
-from lowlat.report.blocks import due, is_in, kind, last_due, number
+from lowlat.report.blocks import arm_due, arm_of_runs, is_in, last_due, place_in_order
 from lowlat.report.caveat import Caveat, FoundCaveat
 
 #: More files are counted, not named.
@@ -31,7 +31,7 @@ class LostBoots:
     lost: frozenset[_Boot]
 
 
-def departures(
+def find_departures(
     campaign: Campaign, arms: Sequence[Arm], left: Sequence[Run]
 ) -> Iterator[FoundCaveat]:
     """What is missing, left out, surplus, reordered or late, with its boots; of a campaign over
@@ -47,11 +47,11 @@ def lost_boots(campaign: Campaign, arms: Sequence[Arm]) -> Mapping[str, LostBoot
     """By the campaign's name of the arm, up to the last number that was measured: what follows is
     to come."""
     ours = [run for arm in arms for run in arm.runs if is_in(campaign, run)]
-    have = {(run.host.name, number(run)) for run in ours}
+    have = {(run.host.name, place_in_order(run)) for run in ours}
     hosts, last = {host for host, _ in have}, max((n for _, n in have), default=0)
     result = {}
     for arm in arms:
-        own = kind(campaign, arm.runs)
+        own = arm_of_runs(campaign, arm.runs)
         wanted = {(host, n) for host in hosts for n in _numbers(campaign, own) if n <= last}
         result[own] = LostBoots(own, frozenset(wanted), frozenset(wanted - have))
     return result
@@ -64,7 +64,7 @@ def _numbers(campaign: Campaign, arm: str) -> list[int]:
 def _absent(campaign: Campaign, arms: Sequence[Arm], left: Sequence[Run]) -> Iterator[FoundCaveat]:
     """Boots without a run that was given."""
     ours = [run for arm in arms for run in arm.runs if is_in(campaign, run)]
-    kept = {(run.host.name, number(run)) for run in left if is_in(campaign, run)}
+    kept = {(run.host.name, place_in_order(run)) for run in left if is_in(campaign, run)}
     each = lost_boots(campaign, arms).values()
     missing = [n for own in each for _, n in own.lost - kept]
     if missing:
@@ -74,25 +74,25 @@ def _absent(campaign: Campaign, arms: Sequence[Arm], left: Sequence[Run]) -> Ite
         listed = _boots(campaign, missing)
         yield FoundCaveat(Caveat.MISSING, f"{' and '.join(told)} have no run: {listed}")
     out = [n for own in each for _, n in own.lost & kept]
-    yield from _listed(campaign, Caveat.LEFT_OUT, "left out", out)
-    seen, last = max(map(number, ours), default=0), last_due(campaign, ours)
-    kinds = {kind(campaign, arm.runs) for arm in arms}
+    yield from _found_at(campaign, Caveat.LEFT_OUT, "left out", out)
+    seen, last = max(map(place_in_order, ours), default=0), last_due(campaign, ours)
+    kinds = {arm_of_runs(campaign, arm.runs) for arm in arms}
     later = [n for n in range(seen + 1, last + 1) if campaign.order[n - 1] in kinds]
-    yield from _listed(campaign, Caveat.NOT_ENDED, "not ended, to come", later if ours else [])
+    yield from _found_at(campaign, Caveat.NOT_ENDED, "not ended, to come", later if ours else [])
 
 
 def _of_arm(campaign: Campaign, arm: Arm) -> Iterator[FoundCaveat]:
     placed = [run for run in arm.runs if is_in(campaign, run)]
-    own = kind(campaign, placed)
+    own = arm_of_runs(campaign, placed)
     names = [run.path.name for run in arm.runs if not is_in(campaign, run)]
     if names:
         text = f"of no {campaign.unit} of the campaign: {_few(names)}"
         yield FoundCaveat(Caveat.OF_NO_BOOT, text)
-    against = [number(run) for run in placed if due(campaign, run) != own]
+    against = [place_in_order(run) for run in placed if arm_due(campaign, run) != own]
     what = f"counted in {arm.name} against the order"
-    yield from _listed(campaign, Caveat.AGAINST_ORDER, what, against)
-    other = [number(run) for run in placed if not _has_line(campaign, run, own)]
-    yield from _listed(campaign, Caveat.OTHER_LINE, f"without the line of {own}", other)
+    yield from _found_at(campaign, Caveat.AGAINST_ORDER, what, against)
+    other = [place_in_order(run) for run in placed if not _has_line(campaign, run, own)]
+    yield from _found_at(campaign, Caveat.OTHER_LINE, f"without the line of {own}", other)
 
 
 def _has_line(campaign: Campaign, run: Run, arm: str) -> bool:
@@ -113,11 +113,11 @@ def _timed(campaign: Campaign, ours: Sequence[Run]) -> Iterator[FoundCaveat]:
     are booted side by side; and whether the campaign was written before them all."""
     boots: dict[_Boot, set[str]] = {}
     for run in ours:
-        boots.setdefault((run.host.name, number(run)), set()).add(run.boot_id)
+        boots.setdefault((run.host.name, place_in_order(run)), set()).add(run.boot_id)
     twice = [number for (_, number), own in boots.items() if len(own) > 1]
-    yield from _listed(campaign, Caveat.MEASURED_TWICE, "measured twice", twice)
+    yield from _found_at(campaign, Caveat.MEASURED_TWICE, "measured twice", twice)
     known = [
-        (run.began, number(run), run.host.name)
+        (run.began, place_in_order(run), run.host.name)
         for run in ours
         if run.began is not None and not run.side_by_side
     ]
@@ -127,14 +127,14 @@ def _timed(campaign: Campaign, ours: Sequence[Run]) -> Iterator[FoundCaveat]:
         if any(other > place and time < began for time, other, own in known if own == host)
     ]
     what = "measured late, after others of the order"
-    yield from _listed(campaign, Caveat.MEASURED_LATE, what, late)
+    yield from _found_at(campaign, Caveat.MEASURED_LATE, what, late)
     starts, written = [run.began for run in ours if run.began is not None], moment(campaign.written)
     if starts and written is not None and min(starts) < written:
         text = f"it was written after its first {campaign.unit}"
         yield FoundCaveat(Caveat.WRITTEN_AFTER, text)
 
 
-def _listed(
+def _found_at(
     campaign: Campaign, what: Caveat, words: str, numbers: Sequence[int]
 ) -> Iterator[FoundCaveat]:
     if numbers:

@@ -28,7 +28,7 @@ from lowlat.report.endpoint import (
 )
 from lowlat.report.measure import Cpu, Key, Measure, Pooling
 from lowlat.report.stats import flips
-from lowlat.report.stats.lost import LoneBoots, counted_against, weakest
+from lowlat.report.stats.lost import LoneBoots, counted_against, weakest_result
 from lowlat.report.stats.samples import ALPHA, TwoSamples
 
 #: The least and the greatest.
@@ -310,7 +310,7 @@ def _tested(
     for family in families:
         each = zip(*(rows[key].rows() for key in family))
         results = zip(*(flips.infer(one, drawn=drawn) for one in each))
-        for key, one in zip(family, map(weakest, results)):
+        for key, one in zip(family, map(weakest_result, results)):
             low, high = one.ci95
             ends = (low, high) if math.isfinite(high) else None
             result[key] = replace(compared[key], p=one.adjusted, ci95=ends, ratio_at_least=low)

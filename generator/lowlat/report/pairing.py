@@ -13,7 +13,7 @@ from lowlat.report.blocks import Blocks
 from lowlat.report.caveat import Caveat, FoundCaveat
 from lowlat.report.stats import flips
 from lowlat.report.stats.flips import ENOUGH_PAIRS
-from lowlat.report.stats.pairs import Pairs, lopsided
+from lowlat.report.stats.pairs import Pairs, is_lopsided
 
 #: How the order within the pairs came about: a campaign drew it, it alternates or is the same in
 #: all, or nobody knows.
@@ -184,7 +184,7 @@ def _out_of_turn(before: Arm, after: Arm, pairs: Optional[Pairs]) -> Optional[st
 
 def _lopsided(first: Sequence[int], *, drawn: bool) -> Optional[str]:
     """Why nothing is tested if too many pairs have the same order, 1 or -1; 0 is neither."""
-    if not lopsided(first, drawn=drawn):
+    if not is_lopsided(first, drawn=drawn):
         return None
     rarer = (len(first) - abs(sum(first))) // 2
     return (

@@ -37,13 +37,13 @@ def primary_of(runs: Sequence[Run], written: str = "") -> tuple[Key, str]:
     usual, why = _usual(runs)
     if not written or usual.text == written:
         return usual, why
-    measure = _known(runs, written)
+    measure = _written_measure(runs, written)
     if measure is None or (runs[0].emulated and measure.durations):
         return usual, why
     return measure.key(), f"the primary endpoint is {in_words(written)}: the campaign names it"
 
 
-def _known(runs: Sequence[Run], name: str) -> Optional[Measure]:
+def _written_measure(runs: Sequence[Run], name: str) -> Optional[Measure]:
     """The endpoint of this name, if every run has it."""
     measure = next((one for one in ENDPOINTS if one.name == name and name in SUBJECTS), None)
     if measure is None or not measure.of:
@@ -66,7 +66,7 @@ def _usual(runs: Sequence[Run]) -> tuple[Key, str]:
     if len(named) > 1:
         return noise, f"the primary endpoint is {own}: the profiles are judged by different ones"
     ((name, profile),) = named.items()
-    if measure := _known(runs, name):
+    if measure := _written_measure(runs, name):
         why = f"the primary endpoint is {in_words(name)}: profile {profile} is judged by it"
         return measure.key(), why
     judged = in_words(name) if name in SUBJECTS else name

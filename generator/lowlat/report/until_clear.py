@@ -10,13 +10,13 @@ from lowlat.model.campaign import Campaign
 from lowlat.report import comparable, pairing
 from lowlat.report.arm import Arm
 from lowlat.report.blocks import Blocks
-from lowlat.report.build import Report, described
+from lowlat.report.build import Report, without_test
 from lowlat.report.caveat import Caveat
 from lowlat.report.endpoint import in_words
 from lowlat.report.pair import ComparedFigure, Pair
 from lowlat.report.pairing import DRAWN
 from lowlat.report.stats import bets, flips
-from lowlat.report.stats.pairs import Pairs, lopsided
+from lowlat.report.stats.pairs import Pairs, is_lopsided
 from lowlat.report.verdict import DESCRIPTIVE, REFUSED, UNCHANGED, Verdict, word_of
 
 #: Said of a part of the pairs, whose whole order was drawn.
@@ -46,7 +46,7 @@ def judged(report: Report, before: Arm, after: Arm, campaign: Campaign) -> Repor
         why = (
             why or f"{in_words(primary.name)} is not known in every boot, or numpy is not installed"
         )
-        return described(report, f"no test is made: {why}")
+        return without_test(report, f"no test is made: {why}")
     least, greatest = (list(map(float, ends)) for ends in figure.samples().bounds())
     more, less = sum(low > 0 for low in least), sum(high < 0 for high in greatest)
     value = min(bets.fortune(more, less + lost), bets.fortune(more + lost, less))
@@ -55,7 +55,7 @@ def judged(report: Report, before: Arm, after: Arm, campaign: Campaign) -> Repor
     middle = median((low + high) / 2 for low, high in zip(least, greatest))
     claimed = _claimed(primary, middle, bets.interval(*ends), min(1.0, 1 / value))
     concluded = _verdict(claimed, value, len(pairs), lost, further)
-    untested = described(report, concluded.why)
+    untested = without_test(report, concluded.why)
     return replace(
         untested,
         verdict=concluded.word,
@@ -110,4 +110,4 @@ def _verdict(
 def _turning(order: tuple[int, ...]) -> bool:
     """Whether a campaign's whole order is one that nobody draws: lopsided, or just turning round
     from pair to pair."""
-    return lopsided(order, drawn=True) or (len(order) > 2 and Pairs((), order).alternate)
+    return is_lopsided(order, drawn=True) or (len(order) > 2 and Pairs((), order).alternate)

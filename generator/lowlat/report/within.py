@@ -14,7 +14,7 @@ from lowlat.model.campaign import Campaign
 from lowlat.model.run import Run
 from lowlat.report.arm import Arm
 from lowlat.report.blocks import Blocks
-from lowlat.report.build import Report, build, described
+from lowlat.report.build import Report, build, without_test
 from lowlat.report.misuse import misused
 from lowlat.report.primary import primary_of
 from lowlat.report.stats.flips import ENOUGH_PAIRS
@@ -40,7 +40,7 @@ def judged(report: Report, arms: _Arms, campaign: Campaign) -> tuple[Report, str
     if report.verdict == REFUSED:
         return report, ""
     if not boots:
-        return described(report, "no pair of runs is of one boot"), ""
+        return without_test(report, "no pair of runs is of one boot"), ""
     units, size = _counted(arms, pairs, "run", lambda pair, arm: f"/{pair.number}/{arm}"), 2
     if boots >= ENOUGH_PAIRS and not misused(*units):
         units, size = _counted(arms, pairs, "boot", lambda _, arm: f"/{arm}"), 2 * campaign.within

@@ -75,7 +75,7 @@ def main(args: ApplyArguments) -> int:
 
 def _chosen(args: ApplyArguments, root: Root) -> ChosenApply:
     if not args.previous:
-        return chosen_apply.prepare(args.plan, root, args.boot, args.runtime)
+        return chosen_apply.prepare_apply(args.plan, root, args.boot, args.runtime)
     if args.plan != PlanChoice() or args.boot or args.runtime:
         why = "--previous applies a plan with all the options that it was made with"
         raise Refused(why, hint="leave the other options of the plan out")

@@ -46,7 +46,7 @@ class ChosenApply:
             raise lack
 
 
-def prepare(
+def prepare_apply(
     choice: PlanChoice, root: Root, boot: Optional[str] = None, runtime: Optional[str] = None
 ) -> ChosenApply:
     """For these options of apply, by default those that were applied before. Raises Refused as
@@ -90,6 +90,6 @@ def prepare_tune(
 
     start.check_none(root)
     start.check_boot(root, chosen_plan.make_plan(chosen_plan.repeated(choice, root), root).plan)
-    found = prepare(choice, root, "own", "tuned")
+    found = prepare_apply(choice, root, "own", "tuned")
     found.check()
     return found, start.prepare(root, found.proposal, found.loader, wanted)

@@ -10,7 +10,7 @@ from lowlat.base.terminal import bold, filled, item, section
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.verbs import VERBS, options, refusals
-from lowlat.verbs.doctor_lacks import Lack, lacks
+from lowlat.verbs.doctor_lacks import Lack, find_gaps
 
 SCHEMA = "lowlat.doctor/1"
 
@@ -72,7 +72,7 @@ def main(args: DoctorArguments) -> int:
 
 def _examine(verbs: tuple[str, ...], root: Root) -> Examined:
     """What these verbs lack, and whether they would be refused all the same."""
-    lacking = tuple(lack for lack in lacks(root) if set(lack.verbs) & set(verbs))
+    lacking = tuple(lack for lack in find_gaps(root) if set(lack.verbs) & set(verbs))
     blocked, waiting = Examined(verbs, lacking, {}).blocked, {}
     refused: dict[tuple[str, str], tuple[str, ...]] = {}
     for verb in (verb for verb in verbs if verb not in blocked):

@@ -45,7 +45,7 @@ class Lack:
     mend: str
 
 
-def lacks(root: Root) -> Iterator[Lack]:
+def find_gaps(root: Root) -> Iterator[Lack]:
     """What verbs lack on a machine; gaps that stop a verb come first. Of another machine than this
     one, only what its files tell: its boot and its kernel."""
     if not root.live:

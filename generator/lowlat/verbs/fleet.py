@@ -154,7 +154,7 @@ def _within(path: Path, others: list[str]) -> list[_Capture]:
     if not path.is_dir() or archive.is_capture(path):
         return [(str(path), None)]
     with reporting_errors(str(path)):
-        found = [path / name for name in reader.names(path)]
+        found = [path / name for name in reader.list_folder(path)]
     captures = [each for each in found if _may_be_capture(each, path)]
     others += (str(each) for each in found if each not in captures)
     return [(str(each), path) for each in captures]

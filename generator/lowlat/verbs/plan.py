@@ -85,7 +85,7 @@ def _now(args: PlanArguments, root: Root) -> int:
         return 0
     drawing = [] if args.brief else options.drawing(machine, plan.isolated, "  ")
     lines = describe_now(found, drawing, _left(args, machine, plan), reasons=args.all)
-    end = plan_next.now(args.plan, root)
+    end = plan_next.now_step(args.plan, root)
     options.show(args.json, found.to_json, chain([bold(f"Plan {plan.id}: {title}")], lines, end))
     return 0
 
@@ -125,7 +125,7 @@ def _next(choice: PlanChoice, root: Root, plan: Plan) -> Iterator[str]:
     if _is_applied(plan, root):
         yield "This plan is applied: 'lowlat-gen status' tells the next step."
         return
-    yield from plan_next.boot(choice, root)
+    yield from plan_next.boot_step(choice, root)
 
 
 def _is_applied(plan: Plan, root: Root) -> bool:

@@ -10,7 +10,7 @@ from lowlat.verbs import options, refusals
 from lowlat.verbs.options import PlanChoice
 
 
-def boot(choice: PlanChoice, root: Root) -> Iterator[str]:
+def boot_step(choice: PlanChoice, root: Root) -> Iterator[str]:
     """The command that has the plan booted, with what it does, or why it would be refused."""
     if not refusals.sees_boot(root):
         yield f"Next{_there(root)}, to see what it would change:"
@@ -21,7 +21,7 @@ def boot(choice: PlanChoice, root: Root) -> Iterator[str]:
 
     try:
         options.refuse_container(root)
-        chosen = chosen_apply.prepare(choice, root)
+        chosen = chosen_apply.prepare_apply(choice, root)
         chosen.check()
     except LowlatError as error:
         yield from _refused("apply", error)
@@ -36,7 +36,7 @@ def boot(choice: PlanChoice, root: Root) -> Iterator[str]:
         yield "'lowlat-gen rehearse' boots it in a virtual machine first."
 
 
-def now(choice: PlanChoice, root: Root) -> Iterator[str]:
+def now_step(choice: PlanChoice, root: Root) -> Iterator[str]:
     """The command that sets the plan without a boot."""
     if refusals.sees_boot(root) and (error := refusals.refusal("apply --now", root)):
         yield from _refused("apply --now", error)

@@ -73,7 +73,7 @@ def _apply(root: Root) -> None:
     from lowlat.verbs import chosen_apply
 
     options.refuse_container(root)
-    chosen_apply.prepare(_USUAL, root).check()
+    chosen_apply.prepare_apply(_USUAL, root).check()
 
 
 def _apply_now(root: Root) -> None:

@@ -34,7 +34,7 @@ def main(args: RollbackArguments) -> int:
     except LowlatError as error:  # the boot entries must go all the same
         failed = error
     if not args.dry_run:
-        runstate.sweep(root)
+        runstate.sweep_run_folder(root)
     # Also if the machine boots by another loader by now.
     loader = None if by_hand.is_used(root) else find(root)
     back = way_back.read(root)
@@ -48,7 +48,7 @@ def main(args: RollbackArguments) -> int:
     if not rolled:
         steps = back.steps if back else ()
         options.show_change(args.json, bool(said), [*(said or ["nothing is applied"]), *steps])
-        _check_whole(back, rollback.marked(root, loader or find(root)))
+        _check_whole(back, rollback.marked_stock_entries(root, loader or find(root)))
     return 0
 
 
@@ -111,7 +111,7 @@ def _boot(
         loader.check()
     by_tuned = _by_tuned(root)
     kept = rollback.reverse(root, loader)
-    marked = rollback.marked(root, loader)
+    marked = rollback.marked_stock_entries(root, loader)
     edited = [f"kept because it was edited since: {', '.join(kept)}"] if kept else []
     others = [*(edited or rollback.left(loader)), *outlasting]
     whole = not (back or marked or others)

@@ -40,7 +40,7 @@ def is_used(root: Root) -> bool:
     return not root.absent(_STOCK.path)
 
 
-def replaced(root: Root, plan: Plan) -> tuple[str, ...]:
+def replaced_words(root: Root, plan: Plan) -> tuple[str, ...]:
     """The words of the stock line that the plan's words take the place of."""
     stock = _stored(root)
     return entry_line.conflicting(stock.words, plan) if stock else ()
@@ -79,12 +79,12 @@ def _menu(
     ours = _entry(known, plan)
     trial = _entry(known, plan, entry_line.trial_words(root))
     default = _of_file(added, known.release, known.words) or stock
-    if boots(root, ours) if added is None else added.plan == plan.id:
+    if runs_line_of(root, ours) if added is None else added.plan == plan.id:
         default = ours
     return BootMenu((stock, ours, trial), default)
 
 
-def boots(root: Root, entry: BootEntry) -> bool:
+def runs_line_of(root: Root, entry: BootEntry) -> bool:
     """Whether this kernel runs with the entry's line."""
     return entry_line.same(root.read("/proc/cmdline") or "", entry.words) is None
 
@@ -150,7 +150,7 @@ class ByHand(Loader):
         if plan is None:
             return ""
         default = self._menu(plan).default
-        if default and default.ours and boots(self._root, default):
+        if default and default.ours and runs_line_of(self._root, default):
             return "it boots with this line already"
         replaced = entry_line.conflicting(boot.entries[0].words, plan)
         return self._loader.steps(self._root, plan.words, str(plan.kernel), replaced)

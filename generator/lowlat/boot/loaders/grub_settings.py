@@ -26,7 +26,7 @@ _NAME = re.compile(r"\w[\w.,-]*")
 _ELSE = re.compile(r"[`;&|<>()]")
 
 
-def paths(root: Root, mkconfig: str) -> list[str]:
+def settings_files(root: Root, mkconfig: str) -> list[str]:
     """The files that grub-mkconfig reads, in its order."""
     names = root.names(f"{SETTINGS}.d") if reads_folder(root, mkconfig) else ()
     return [SETTINGS, *(f"{SETTINGS}.d/{name}" for name in names if name.endswith(".cfg"))]
@@ -38,7 +38,7 @@ def reads_folder(root: Root, mkconfig: str) -> bool:
 
 def check(root: Root, mkconfig: str) -> None:
     """Raises Refused if the shell cannot read a file of these, as far as its text tells."""
-    for path in paths(root, mkconfig):
+    for path in settings_files(root, mkconfig):
         text = root.read(path) or ""
         why = _syntax_error(root, text)
         if why:

@@ -260,6 +260,6 @@ def _ticks_per_s(document: Document) -> Optional[int]:
 
 def _lines(path: Path) -> Iterator[str]:
     try:
-        yield from reader.lines(path)
+        yield from reader.read_lines(path)
     except OSError as error:
         raise LowlatError(f"{path}: {error.strerror}") from error

@@ -126,7 +126,7 @@ def read_switches(capture: Capture) -> defaultdict[int, list[int]]:
 
 def _rows(path: Path) -> Iterator[tuple[int, int, int]]:
     try:
-        rows = csv.reader(reader.lines(path))
+        rows = csv.reader(reader.read_lines(path))
         next(rows, None)
         for first, second, third in rows:
             yield int(first), int(second), int(third)

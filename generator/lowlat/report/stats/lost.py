@@ -48,8 +48,8 @@ def counted_against(row: TwoSamples, lone: LoneBoots) -> tuple[TwoSamples, TwoSa
     whole, single = _boots(row), _boots(lone.rows)
     least, most = _ends([*chain(*whole, *single)])
     return (
-        _filled(whole, single, lone.neither, (least, most)),
-        _filled(whole, single, lone.neither, (most, least)),
+        _with_stand_ins(whole, single, lone.neither, (least, most)),
+        _with_stand_ins(whole, single, lone.neither, (most, least)),
     )
 
 
@@ -60,12 +60,12 @@ def lost_pairs(rows: Sequence[TwoSamples], pairs: int) -> tuple[TwoSamples, TwoS
     least, most = max(ends, key=lambda end: end[1].log - end[0].log)
     none: _Arms = [], []
     return (
-        _filled(none, none, pairs, (least, most)),
-        _filled(none, none, pairs, (most, least)),
+        _with_stand_ins(none, none, pairs, (least, most)),
+        _with_stand_ins(none, none, pairs, (most, least)),
     )
 
 
-def weakest(results: Sequence[Result]) -> Result:
+def weakest_result(results: Sequence[Result]) -> Result:
     """What all of these results allow to be said: the largest p, and the union of the intervals."""
     ends = [one.ci95 for one in results]
     return Result(
@@ -84,7 +84,7 @@ def _ends(boots: Sequence[_Boot]) -> tuple[_Boot, _Boot]:
     return least, max(boots, key=lambda boot: (boot.log, boot.above))
 
 
-def _filled(
+def _with_stand_ins(
     whole: _Arms, single: _Arms, neither: int, stands_in: tuple[_Boot, _Boot]
 ) -> TwoSamples:
     first, second = stands_in

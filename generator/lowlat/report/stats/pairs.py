@@ -71,7 +71,7 @@ class Pairs:
         return self.known and all(one == -next_ for one, next_ in zip(self.first, self.first[1:]))
 
 
-def lopsided(first: Sequence[int], *, drawn: bool = False) -> bool:
+def is_lopsided(first: Sequence[int], *, drawn: bool = False) -> bool:
     """Whether more than three quarters of the pairs have the same order, 1 or -1: a machine that is
     slower in every second boot is then claimed as a change. Unless the order was ``drawn``, also
     whether one order has over four pairs more: with many pairs a quarter is not enough."""
