@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from lowlat.audit import counting, lines, samples
+from lowlat.audit import counting, lines, perf_script
 from lowlat.audit.counting import Counts, Scope
-from lowlat.audit.samples import Frame
+from lowlat.audit.perf_script import Frame
 from lowlat.model.cpuset import CpuSet
 
 APP, LIBC = "/opt/app/bin/feed", "/usr/lib/x86_64-linux-gnu/libc.so.6"
@@ -42,7 +42,7 @@ def fault(*frames: str, **how: int) -> str:
 
 def tally(*texts: str, scope: Scope = SCOPE) -> Counts:
     text = "\n".join(texts)
-    return counting.count(samples.parse(text.splitlines()), scope)
+    return counting.count(perf_script.parse(text.splitlines()), scope)
 
 
 def kinds(found: Counts) -> dict[tuple[str, str], int]:

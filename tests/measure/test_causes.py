@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 
 from lowlat.base.errors import LowlatError
 from lowlat.measure.causes.attribution import attach
-from lowlat.measure.causes.capture import ClockPair, GapTimes
-from lowlat.measure.causes.ftrace import parse, parse_switch
+from lowlat.measure.causes.capture import GapTimes
 from lowlat.measure.causes.join import Join
-from lowlat.measure.causes.senders import Senders
 from lowlat.measure.causes.timeline import Contexts
 from lowlat.measure.causes.wakers import Wakers
 from lowlat.model.cpuset import CpuSet
+from lowlat.trace.clock import ClockPair
+from lowlat.trace.ftrace import parse, parse_switch
+from lowlat.trace.senders import Senders
 
 #: The detector's thread in the texts below; one tick is one ns.
 SPINNER = 77

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from lowlat.base.errors import LowlatError
+from lowlat.catalogue.remedies import Remedies, Thread
 from lowlat.host.root import Root
 from lowlat.measure.follow import parse_line
 from lowlat.measure.occupants import Look, Occupant, Occupants
-from lowlat.measure.remedies import Remedies, Thread
 from lowlat.model.cpuset import CpuSet
 from lowlat.verbs.top import table
 from support import procs, waits

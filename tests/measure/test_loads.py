@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from lowlat.claim.description import describe
+from lowlat.figures.measured_arm import Arm
 from lowlat.measure.run_file import read_run
-from lowlat.report.arm import Arm
-from lowlat.report.description import describe
 from support import needs, procs, waits
 from support.harness import (
     ANSWERS,

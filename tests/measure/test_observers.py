@@ -22,7 +22,7 @@ import pytest
 
 from lowlat.measure.causes.attribution import attach
 from lowlat.measure.causes.capture import read_capture, read_switches
-from lowlat.measure.causes.ftrace import parse, parse_switch
+from lowlat.trace.ftrace import parse, parse_switch
 from support import needs, procs, waits
 from support.harness import SHORT, Bench, Run, needs_root, needs_two_cpus, online, without
 from support.ordinary_user import AS_NOBODY, OrdinaryUser

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from lowlat.figures.endpoint import LEVELS
 from lowlat.host.redact_runs import without_names
-from lowlat.report.endpoint import LEVELS
 from support.cli import lowlat
 from support.waits import GUARD_S
 

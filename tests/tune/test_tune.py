@@ -14,13 +14,13 @@ import pytest
 
 from lowlat.base.errors import Refused, Unmet
 from lowlat.boot.status import Running
+from lowlat.claim.build import Report
+from lowlat.claim.pair import ComparedFigure
+from lowlat.claim.throughput import Loss
+from lowlat.figures.measure import Key
 from lowlat.host.root import Root
 from lowlat.measure.options import MeasureChoice
 from lowlat.model.cpuset import CpuSet
-from lowlat.report.build import Report
-from lowlat.report.measure import Key
-from lowlat.report.pair import ComparedFigure
-from lowlat.report.throughput import Loss
 from lowlat.tune import gate, state
 from lowlat.tune.loop import Loop, exclusive_lock
 from lowlat.tune.schedule import decide, order

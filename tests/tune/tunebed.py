@@ -51,7 +51,7 @@ _SYSTEMCTL = '#!/bin/sh\necho "$*" >>/asked\n'
 class Bed(Namespace):
     """A namespace with stand-ins for the harness and systemctl, where the power can be cut."""
 
-    preloaded = ("lowlat.verbs.tune", "lowlat.report.comparison", "scipy.stats")
+    preloaded = ("lowlat.verbs.tune", "lowlat.claim.comparison", "scipy.stats")
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / "usr")

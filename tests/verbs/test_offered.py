@@ -11,13 +11,13 @@ from typing import Optional
 import pytest
 
 from lowlat.base.process import NotInstalled
+from lowlat.claim.comparison import compare
+from lowlat.figures.measured_arm import Arm
 from lowlat.host.root import Root
 from lowlat.measure.run_file import read_run
+from lowlat.present import next_steps
 from lowlat.rehearse import kernel, packages, ready
-from lowlat.report.arm import Arm
-from lowlat.report.comparison import compare
 from lowlat.verbs import refusals
-from lowlat.view import next_steps
 from support import machines
 from support.cli import Answer, lowlat
 from support.next_steps import named, typed

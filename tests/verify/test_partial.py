@@ -10,10 +10,10 @@ from booted import lowlat, planned
 
 from lowlat.host.archive import Archive, Recorder, dump, parse
 from lowlat.host.root import Root
+from lowlat.model.finding import Finding, Standing
 from lowlat.plan import store
 from lowlat.verify import evidence
-from lowlat.verify.finding import Finding, Standing
-from lowlat.verify.verdict import verify
+from lowlat.verify.findings import verify
 from support.machines import write_tree
 
 _Rows = dict[tuple[str, str], Finding]

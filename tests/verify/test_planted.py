@@ -27,12 +27,12 @@ from lowlat.host.root import Root
 from lowlat.kernel.booting import End
 from lowlat.kernel.effect import read
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.finding import Finding, Standing
 from lowlat.model.machine import Core, Cpus, Kernel, Machine, PowerControl
 from lowlat.model.plan import Plan, PlannedCpus, PlannedLine, PlannedParameter, PlannedSetting
 from lowlat.runtime import settings
 from lowlat.verify import evidence
-from lowlat.verify.finding import Finding, Standing
-from lowlat.verify.verdict import verify
+from lowlat.verify.findings import verify
 from support.machines import CPU, machine, write_tree
 
 Files = dict[str, str]

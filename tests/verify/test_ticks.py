@@ -12,10 +12,10 @@ from booted import count, planned, ticks
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.finding import Finding, Standing
 from lowlat.model.plan import Plan, PlannedCpus, PlannedLine, PlannedParameter
 from lowlat.probe.kernel import read_running
 from lowlat.verify import clock_events, counters
-from lowlat.verify.finding import Finding, Standing
 from lowlat.verify.ticks import TickCounts, Ticks
 from support.machines import write_tree
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from lowlat.measure.causes import ftrace
-from lowlat.measure.causes.capture import ClockPair
-from lowlat.measure.causes.ftrace import TraceEvent
 from lowlat.model.cpuset import CpuSet
+from lowlat.trace import ftrace
+from lowlat.trace.clock import ClockPair
+from lowlat.trace.ftrace import TraceEvent
 from lowlat.verify import traced
 from support import needs, waits
 

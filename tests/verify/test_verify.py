@@ -15,7 +15,7 @@ from lowlat.host.archive import Recorder
 from lowlat.host.root import Root
 from lowlat.plan import store
 from lowlat.verify import evidence
-from lowlat.verify.verdict import verify
+from lowlat.verify.findings import verify
 from support.machines import write_tree
 
 

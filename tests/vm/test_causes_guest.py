@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from lowlat.base import process
+from lowlat.catalogue.remedies import Remedies
 from lowlat.measure.causes.attribution import attach
 from lowlat.measure.causes.capture import read_capture
 from lowlat.measure.follow import parse_line
 from lowlat.measure.occupants import Look
-from lowlat.measure.remedies import Remedies
 from support import needs
 from support.guest import REPOSITORY, emulator, initramfs
 from support.guest.cross import built_or_skip

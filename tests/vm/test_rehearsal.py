@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from lowlat.base import process
+from lowlat.claim.build import Report
+from lowlat.claim.comparison import compare
+from lowlat.claim.pair import ComparedFigure
+from lowlat.figures.measured_arm import Arm
 from lowlat.measure.run_file import read_run
 from lowlat.plan import profile
 from lowlat.rehearse import kernel, results
-from lowlat.report.arm import Arm
-from lowlat.report.build import Report
-from lowlat.report.comparison import compare
-from lowlat.report.pair import ComparedFigure
 from support import needs
 from support.guest import emulator
 from support.guest.kernels import KERNELS, packaged_or_skip

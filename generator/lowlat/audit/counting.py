@@ -13,7 +13,7 @@ from typing import NamedTuple, Optional
 from lowlat.audit import calls
 from lowlat.audit.calls import Call
 from lowlat.audit.kinds import EVENTS
-from lowlat.audit.samples import Frame, Lost, Record, Sample, Started
+from lowlat.audit.perf_script import Frame, Lost, Record, Sample, Started
 from lowlat.model.cpuset import CpuSet
 
 _KINDS = {event.name: event.kind for event in EVENTS}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, Optional
 
-from lowlat.audit.samples import Frame
+from lowlat.audit.perf_script import Frame
 from lowlat.base import process
 from lowlat.base.errors import LowlatError
 from lowlat.base.user import User

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Optional
 
-from lowlat.audit import samples
+from lowlat.audit import perf_script
 from lowlat.audit.kinds import Event, Sight
-from lowlat.audit.samples import Record
+from lowlat.audit.perf_script import Record
 from lowlat.base import bounds, process, reader
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.process import Child
@@ -140,7 +140,7 @@ class PerfRecording:
     def records(self) -> Iterator[Record]:
         """What was recorded; to be called after stop(). perf reads the program's files with the
         rights of its user. Raises LowlatError if it cannot."""
-        return samples.parse(self._lines())
+        return perf_script.parse(self._lines())
 
     def lost(self) -> int:
         """How many events found no room, as the kernel counts them from Linux 6.0 on; to be called
@@ -174,9 +174,9 @@ class PerfRecording:
     def _script(self) -> Iterator[str]:
         yield from (self._perf, "script", "--input", str(self._data), "--ns", "--no-inline")
         yield from ("--show-lost-events", "--show-task-events")
-        yield from ("--fields", f"sw:{samples.FIELDS}")
+        yield from ("--fields", f"sw:{perf_script.FIELDS}")
         if any(event.traced for event in self._sight.events):
-            yield from ("--fields", f"trace:{samples.FIELDS},trace")
+            yield from ("--fields", f"trace:{perf_script.FIELDS},trace")
 
 
 def _start(

@@ -11,7 +11,7 @@ from typing import Optional
 from lowlat.audit import kinds
 from lowlat.audit.counting import Counts, Site, plain_name
 from lowlat.audit.lines import Line
-from lowlat.audit.samples import Frame
+from lowlat.audit.perf_script import Frame
 from lowlat.base import reader, schema, typed_json
 
 SCHEMA = "lowlat.audit/1"

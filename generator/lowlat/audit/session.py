@@ -12,7 +12,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.audit import accounts, as_text, counting, kinds, lines, result
+from lowlat.audit import accounts, audit_text, counting, kinds, lines, result
 from lowlat.audit.counting import Counts, Scope
 from lowlat.audit.kinds import Sight
 from lowlat.audit.recording import PerfRecording
@@ -21,8 +21,8 @@ from lowlat.base import process
 from lowlat.base.errors import Refused
 from lowlat.base.user import User, asking
 from lowlat.host.root import Root
+from lowlat.model.launch import Launch
 from lowlat.runtime import launch
-from lowlat.runtime.launch import Launch
 
 #: In seconds: a machine under load reads a large program from its disk.
 _ANSWER_S = 60.0
@@ -160,7 +160,7 @@ class _Session:
             command=tuple(command),
             cpus=str(place.cpus),
             user=self._user.name if self._user else None,
-            observer=as_text.observer(self._recorder is not None),
+            observer=audit_text.observer(self._recorder is not None),
             since=self._wish.since,
             begun=begin > 0,
             observed_s=(end - begin) / 1e9,

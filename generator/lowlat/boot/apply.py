@@ -27,6 +27,7 @@ from lowlat.boot.loaders.interface import BootMenu, Loader, Unwritable
 from lowlat.boot.transaction import Transaction, edited, edited_since, gone
 from lowlat.host import tuned
 from lowlat.host.root import Root
+from lowlat.model import cmdline
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import planner as planners
@@ -160,7 +161,7 @@ def _no_entry(boot: BootMenu, release: str) -> str:
 def _check_cpus(plan: Plan, stock: Sequence[str], machine: Machine) -> None:
     """Raises Refused if the tuned entry brings other CPUs online than the plan is for: the running
     line may have had words of one boot alone."""
-    if machine.cmdline is None or not plan.isolated or any(map(entry_line.is_open, stock)):
+    if machine.cmdline is None or not plan.isolated or any(map(cmdline.is_open, stock)):
         return
     online = boot_machine(" ".join(entry_line.tuned(stock, plan)), machine)[0].cpus.online
     if online != plan.cpus.online:

@@ -17,21 +17,6 @@ from lowlat.model.plan import Plan
 from lowlat.probe.kernel import read_installed, read_running
 from lowlat.probe.platform import read_arch
 
-#: The parameters of a trial beside the planned ones. The kernel and initramfs-tools reboot 30 s
-#: after a panic; dracut reboots instead of opening a shell; systemd reboots if it crashes
-#: (kernel-command-line(7)); the unit that records the trial reboots if the boot does not come up.
-TRIAL = (
-    "panic=30",
-    "rd.shell=0",
-    "rd.emergency=reboot",
-    "systemd.crash_reboot=1",
-    "systemd.wants=lowlat-trial.service",
-)
-
-#: systemd arms and feeds the watchdog as soon as udev has loaded its driver. The same limit holds
-#: for the shutdown: the last writes to a slow disk must fit into it.
-_WATCHDOG = "systemd.watchdog_sec=180"
-
 #: The first entry of lowlat's submenu in GRUB: the stock line of the promoted entry's kernel. GRUB
 #: boots the first entry if the default's id is gone, mostly because the line changed.
 STOCK = "lowlat-stock"
@@ -39,13 +24,10 @@ STOCK = "lowlat-stock"
 #: Parameters that may occur more than once on a line.
 _MANY = frozenset({"systemd.wants"})
 
-#: "\$" is no variable's.
-_VARIABLE = re.compile(r"\\.|\$(?:\{(\w+)\}|(\w+))")
-
 
 def trial_words(root: Root) -> tuple[str, ...]:
     """The parameters of a trial on this machine."""
-    return (*TRIAL, _WATCHDOG) if has_watchdog(root) else TRIAL
+    return (*cmdline.TRIAL, cmdline.WATCHDOG) if has_watchdog(root) else cmdline.TRIAL
 
 
 def has_watchdog(root: Root) -> bool:
@@ -56,7 +38,7 @@ def has_watchdog(root: Root) -> bool:
 
 def is_watched(root: Root, words: Iterable[str]) -> bool:
     """Whether a boot with this line arms the hardware watchdog."""
-    return has_watchdog(root) and _WATCHDOG in words
+    return has_watchdog(root) and cmdline.WATCHDOG in words
 
 
 def is_tried(line: str) -> bool:
@@ -105,7 +87,9 @@ def _plain(word: str) -> str:
 
 def expanded(words: Iterable[str], known: Mapping[str, str]) -> tuple[str, ...]:
     """The words with known variables filled in; one word may become several or none."""
-    texts = (_VARIABLE.sub(lambda m: known.get(m[1] or m[2] or "", m[0]), word) for word in words)
+    texts = (
+        cmdline.VARIABLE.sub(lambda m: known.get(m[1] or m[2] or "", m[0]), word) for word in words
+    )
     return tuple(part for text in texts for part in cmdline.parse(text))
 
 
@@ -133,10 +117,10 @@ def is_trial(name: str) -> bool:
 
 def is_trial_of(words: Sequence[str], tuned: Iterable[str]) -> bool:
     """Whether a trial entry's line is the tuned one and the parameters of a trial."""
-    own = [word for word in words if word in (*TRIAL, _WATCHDOG)]
+    own = [word for word in words if word in (*cmdline.TRIAL, cmdline.WATCHDOG)]
     names = {cmdline.name_of(word) for word in own} - _MANY
     kept = Counter(word for word in tuned if not _conflicts(word, names))
-    return Counter(words) == kept + Counter(own) and set(own).issuperset(TRIAL)
+    return Counter(words) == kept + Counter(own) and set(own).issuperset(cmdline.TRIAL)
 
 
 def check(
@@ -183,55 +167,23 @@ def _check_once(entry: str, words: Sequence[str], word: str) -> None:
         raise Refused(f"{entry}: {name} is on its line twice, as {word[:60]} and {other[:60]}")
 
 
-def of_kernel(running: str) -> list[str]:
-    """The words of a running line, without BOOT_IMAGE and initrd, which the loader adds."""
-    added = ("BOOT_IMAGE", "initrd")
-    return [word for word in cmdline.parse(running) if cmdline.name_of(word) not in added]
-
-
-def settings(running: str) -> list[str]:
-    """The words of a running line, without those that the loader adds or a trial."""
-    tried = {*TRIAL, _WATCHDOG}
-    return [word for word in of_kernel(running) if word not in tried]
-
-
 def started(words: Iterable[str]) -> str:
     """The line that a kernel gets for these words. Raises Refused if a word holds a variable that
     only the loader can fill in."""
     for word in words:
-        if is_open(word):
+        if cmdline.is_open(word):
             raise Refused(f"'{word[:60]}' on its line stands for what the boot loader knows")
-    return _with_dollars(" ".join(words))
-
-
-def is_open(word: str) -> bool:
-    """Whether a word holds a variable."""
-    return any(found[1] or found[2] for found in _VARIABLE.finditer(word))
-
-
-def _with_dollars(text: str) -> str:
-    return re.sub(r"(\\[^$])|\\\$", lambda found: found[1] or "$", text)
-
-
-def value(word: str) -> str:
-    """A parameter without the quotes that the kernel removes (next_arg() in lib/cmdline.c)."""
-    bare = word[1:] if word[:1] == '"' else word
-    name, sign, value = bare.partition("=")
-    if value[:1] != '"' and bare == word:
-        return _with_dollars(word)
-    value = value[1:] if value[:1] == '"' else value
-    text = f"{name}{sign}{value}"
-    return _with_dollars(text[:-1] if text[-1:] == '"' else text)
+    return cmdline.with_dollars(" ".join(words))
 
 
 def same(running: str, words: Sequence[str]) -> Optional[str]:
     """None if a running command line is that of an entry, else the first word that differs. A
     variable that only the loader knows may have added words, but no parameter of the entry, except
     the one whose value it is."""
-    wanted = of_kernel(" ".join(words))
-    have = [value(word) for word in of_kernel(running)]
-    want = [value(word) for word in wanted if not is_open(word)]
-    open_ended = [cmdline.name_of(word) for word in wanted if is_open(word)]
+    wanted = cmdline.of_kernel(" ".join(words))
+    have = [cmdline.value(word) for word in cmdline.of_kernel(running)]
+    want = [cmdline.value(word) for word in wanted if not cmdline.is_open(word)]
+    open_ended = [cmdline.name_of(word) for word in wanted if cmdline.is_open(word)]
     names = {cmdline.name_of(word) for word in want}.difference(open_ended)
     missing = [word for word in want if word not in have]
     more = [word for word in have if word not in want]

@@ -129,7 +129,7 @@ def _nearest(name: str, others: Iterable[str]) -> str:
 @functools.lru_cache(maxsize=4096)
 def remedy(cause: str) -> Optional[str]:
     """The name of the tunable that removes a cause ("class: cause"), by the most specific of the
-    entries' patterns; None if none matches. measure/remedies.py asks the machine besides."""
+    entries' patterns; None if none matches. remedies.py asks the machine besides."""
     ranked = [
         (len(pattern), entry.name)
         for entry in CATALOGUE

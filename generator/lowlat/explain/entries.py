@@ -15,7 +15,7 @@ from lowlat.explain.guides import guides
 from lowlat.host.noise import SOURCES, NoiseSource
 from lowlat.kernel import facts
 from lowlat.kernel.facts import FACTS
-from lowlat.model.endpoint import NOISE
+from lowlat.model.plan import NOISE
 from lowlat.plan import profile
 from lowlat.plan.profile import Profile
 

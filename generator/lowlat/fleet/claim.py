@@ -7,22 +7,22 @@ from dataclasses import dataclass, replace
 from typing import Optional
 
 from lowlat.base.errors import Refused
+from lowlat.claim import pairing, verdict
+from lowlat.claim.blocks import Blocks
+from lowlat.claim.build import Report, without_test
+from lowlat.claim.campaign_check import held_against, weigh_campaign, with_caveats
+from lowlat.claim.caveat import Caveat, CaveatEffect, FoundCaveat
+from lowlat.claim.comparison import compare
+from lowlat.claim.pair import Pair
+from lowlat.claim.pairing import Pairing
+from lowlat.claim.stats.samples import TwoSamples
+from lowlat.claim.verdict import DESCRIPTIVE, REFUSED, TESTED
+from lowlat.claim.written_down import WrittenDown
+from lowlat.figures.measured_arm import Arm, named
+from lowlat.figures.pooling import typical
 from lowlat.fleet.rounds import Rounds, TestedHost
 from lowlat.model.campaign import Campaign
 from lowlat.model.run import Run
-from lowlat.report import pairing, verdict
-from lowlat.report.arm import Arm, named
-from lowlat.report.blocks import Blocks
-from lowlat.report.build import Report, without_test
-from lowlat.report.campaign import held_against, weigh_campaign, with_caveats
-from lowlat.report.caveat import Caveat, CaveatEffect, FoundCaveat
-from lowlat.report.comparison import compare
-from lowlat.report.pair import Pair
-from lowlat.report.pairing import Pairing
-from lowlat.report.pooling import typical
-from lowlat.report.stats.samples import TwoSamples
-from lowlat.report.verdict import DESCRIPTIVE, REFUSED, TESTED
-from lowlat.report.written_down import WrittenDown
 
 #: The fewest hosts for a claim; a single host has its own report.
 _HOSTS = 2

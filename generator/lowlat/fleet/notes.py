@@ -3,9 +3,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from lowlat.claim.comparable import conditions
+from lowlat.figures.measured_arm import Arm
 from lowlat.fleet.claim import FleetReport
-from lowlat.report.arm import Arm
-from lowlat.report.comparable import conditions
 
 #: The most notes, and the most hosts named beside one.
 _MOST, _NAMED = 12, 4

@@ -2,11 +2,10 @@
 """The page of a fleet: the claim, all hosts on one scale, and a row for each host."""
 
 from lowlat.fleet.claim import FleetReport
-from lowlat.report import wording
-from lowlat.report.tables import Table
-from lowlat.view import html, method
-from lowlat.view.opening import VERDICTS, Opening, facts
-from lowlat.view.plot import forest_plot
+from lowlat.present import html, method, wording
+from lowlat.present.opening import VERDICTS, Opening, facts
+from lowlat.present.plot import forest_plot
+from lowlat.present.tables import Table
 
 #: The most hosts in the drawing, those with the least gain; the table has all.
 _MOST_HOSTS = 60

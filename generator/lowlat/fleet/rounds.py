@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.claim import pairing
+from lowlat.claim.pairing import Pairing
+from lowlat.claim.stats.flips import ENOUGH_PAIRS, Result
+from lowlat.claim.stats.lost import lost_pairs, weakest_result
+from lowlat.claim.stats.pairs import is_lopsided
+from lowlat.claim.stats.rounds import HostRounds, infer_rounds, shared_rounds
+from lowlat.claim.stats.samples import TwoSamples
 from lowlat.model.campaign import Campaign
-from lowlat.report import pairing
-from lowlat.report.pairing import Pairing
-from lowlat.report.stats.flips import ENOUGH_PAIRS, Result
-from lowlat.report.stats.lost import lost_pairs, weakest_result
-from lowlat.report.stats.pairs import is_lopsided
-from lowlat.report.stats.rounds import HostRounds, infer_rounds, shared_rounds
-from lowlat.report.stats.samples import TwoSamples
 
 
 @dataclass(frozen=True)

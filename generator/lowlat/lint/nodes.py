@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lowlat.base.terminal import bold, filled
 from lowlat.catalogue.operator import Version
-from lowlat.lint import Lint, as_text, lint
+from lowlat.lint import Lint, lint, lint_text
 from lowlat.lint.booted import LintedLine
 from lowlat.lint.must_gather import ClusterNode
 from lowlat.model.machine import Machine
@@ -49,7 +49,7 @@ def nodes_json(linted: Sequence[LintedNode]) -> dict[str, object]:
 
 def nodes_text(linted: Sequence[LintedNode], *, whole: bool) -> Iterator[str]:
     """The verdicts of each node; nodes with the same line and verdicts share one text."""
-    told = as_text.whole if whole else as_text.short
+    told = lint_text.whole if whole else lint_text.short
     same: dict[tuple[str, ...], list[str]] = {}
     for node in linted:
         rows = [row for note in node.notes for row in filled(note, "  ", "    ")]

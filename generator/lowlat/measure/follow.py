@@ -9,9 +9,9 @@ from typing import Optional
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import decode
-from lowlat.measure.causes.context import PARTS, row_name
+from lowlat.catalogue.remedies import Remedies
 from lowlat.measure.occupants import Look
-from lowlat.measure.remedies import Remedies
+from lowlat.trace.context import PARTS, row_name
 
 SCHEMA, ACCOUNTED = "lowlat.follow/1", "lowlat.top/1"
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from lowlat.catalogue.remedies import Thread
 from lowlat.host import tasks
 from lowlat.host.root import Root
 from lowlat.host.tasks import Task
-from lowlat.measure.remedies import Thread
 from lowlat.model.cpuset import CpuSet
 
 

@@ -14,7 +14,7 @@ from lowlat.base.arguments import command, flag, option, seconds
 from lowlat.base.process import find
 from lowlat.measure.tools.known import KNOWN
 from lowlat.model.campaign import Place
-from lowlat.model.endpoint import WAKEUP
+from lowlat.model.plan import WAKEUP
 from lowlat.model.policy import parse_policies, word
 
 # A test compares these with lowlat-measure's help.

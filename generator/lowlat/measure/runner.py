@@ -18,12 +18,12 @@ from lowlat.base.errors import LowlatError, Refused, Unmet
 from lowlat.base.process import Finished, find, last_line
 from lowlat.base.terminal import Progress, say
 from lowlat.base.typed_json import encode
+from lowlat.catalogue.remedies import Remedies
 from lowlat.host.cpu_idle import busy_shares, idle_ticks
 from lowlat.host.root import Root
 from lowlat.measure.child import execute, find_harness, private_folder
 from lowlat.measure.on_gap import OnGap
 from lowlat.measure.options import MeasureOptions, gaps_file
-from lowlat.measure.remedies import Remedies
 from lowlat.measure.tools import results
 from lowlat.measure.tools.known import KNOWN
 from lowlat.model.cpuset import CpuSet

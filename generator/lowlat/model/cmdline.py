@@ -17,6 +17,24 @@ _SAFE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.=,:/+@-]*")
 #: A parameter: double quotes keep blanks (lib/cmdline.c, next_arg).
 WORD = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
 
+#: The parameters of a trial beside the planned ones. The kernel and initramfs-tools reboot 30 s
+#: after a panic; dracut reboots instead of opening a shell; systemd reboots if it crashes
+#: (kernel-command-line(7)); the unit that records the trial reboots if the boot does not come up.
+TRIAL = (
+    "panic=30",
+    "rd.shell=0",
+    "rd.emergency=reboot",
+    "systemd.crash_reboot=1",
+    "systemd.wants=lowlat-trial.service",
+)
+
+#: systemd arms and feeds the watchdog as soon as udev has loaded its driver. The same limit holds
+#: for the shutdown: the last writes to a slow disk must fit into it.
+WATCHDOG = "systemd.watchdog_sec=180"
+
+#: "\$" is no variable's.
+VARIABLE = re.compile(r"\\.|\$(?:\{(\w+)\}|(\w+))")
+
 #: The words that virtme-ng adds to a guest's line for its init.
 _VIRTME = re.compile(r"virtme[_.]\S*|nr_open=\d+|init=\S*/virtme/\S*")
 
@@ -70,3 +88,35 @@ def check_length(line: str, what: str, limit: int, hint: Optional[str] = None) -
     if size >= limit:
         why = f"{what} is {size} bytes long; the kernel cuts it after {limit - 1}"
         raise Refused(why, hint=hint or f"shorten it by {size - limit + 1} bytes")
+
+
+def of_kernel(running: str) -> list[str]:
+    """The words of a running line, without BOOT_IMAGE and initrd, which the loader adds."""
+    added = ("BOOT_IMAGE", "initrd")
+    return [word for word in parse(running) if name_of(word) not in added]
+
+
+def settings_of_line(running: str) -> list[str]:
+    """The words of a running line, without those that the loader adds or a trial."""
+    tried = {*TRIAL, WATCHDOG}
+    return [word for word in of_kernel(running) if word not in tried]
+
+
+def is_open(word: str) -> bool:
+    """Whether a word holds a variable."""
+    return any(found[1] or found[2] for found in VARIABLE.finditer(word))
+
+
+def with_dollars(text: str) -> str:
+    return re.sub(r"(\\[^$])|\\\$", lambda found: found[1] or "$", text)
+
+
+def value(word: str) -> str:
+    """A parameter without the quotes that the kernel removes (next_arg() in lib/cmdline.c)."""
+    bare = word[1:] if word[:1] == '"' else word
+    name, sign, value = bare.partition("=")
+    if value[:1] != '"' and bare == word:
+        return with_dollars(word)
+    value = value[1:] if value[:1] == '"' else value
+    text = f"{name}{sign}{value}"
+    return with_dollars(text[:-1] if text[-1:] == '"' else text)

@@ -22,6 +22,9 @@ SCHEMA = "lowlat.plan/1"
 #: The two sides of every plan; ``cpus`` takes these names, so no named set has them.
 ROLES = ("isolated", "housekeeping")
 
+#: The endpoints that a profile may be judged by.
+NOISE, WAKEUP = "noise_ppm", "wakeup_p99.9_ns"
+
 
 def digest(content: dict[str, object]) -> str:
     """The id of a plan with this content: the first 12 digits of its SHA-256."""

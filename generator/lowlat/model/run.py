@@ -19,9 +19,9 @@ from lowlat.base.typed_json import Mistyped, Positive, decode_fields
 from lowlat.model.campaign import Place, moment
 from lowlat.model.cmdline import without_virtme
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.endpoint import NOISE
 from lowlat.model.histogram import Histogram
 from lowlat.model.machine import Core, Cpus, Machine, Processor
+from lowlat.model.plan import NOISE
 from lowlat.model.tool import ToolFile, ToolResult
 
 SCHEMA = "lowlat.run/1"

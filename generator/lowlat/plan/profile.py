@@ -15,7 +15,7 @@ from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.model.endpoint import NOISE, WAKEUP
+from lowlat.model.plan import NOISE, WAKEUP
 from lowlat.plan.cpu_request import NODE, NONE, PACKAGE, CpuRequest, merge, set_lists
 
 USER_PROFILES = "/etc/lowlat/profiles"

@@ -16,12 +16,14 @@ import lowlat
 from lowlat.base import bounds, reader
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.typed_json import write_value
+from lowlat.figures.in_effect import read_verify
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
 from lowlat.measure.options import MeasureOptions
 from lowlat.measure.run_file import read_run
 from lowlat.model.campaign import Place
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.finding import Finding
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.model.run import Run
@@ -34,9 +36,7 @@ from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.vm_size import VmSize
 from lowlat.render import files
-from lowlat.report.in_effect import read_verify
 from lowlat.runtime import partition
-from lowlat.verify.finding import Finding
 
 #: Seconds from power-on to power-off without the measurement, and seconds for each measured second,
 #: by KVM or not: with KVM, oslat doubles that time; without, parallel guests share CPUs.

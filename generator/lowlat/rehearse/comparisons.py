@@ -8,18 +8,18 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from lowlat.base import files
+from lowlat.claim.build import Report
+from lowlat.claim.campaign_check import set_ups_registered
+from lowlat.claim.comparison import set_ups
+from lowlat.figures import in_effect
+from lowlat.figures.measured_arm import Arm
+from lowlat.model.finding import Finding, Standing
+from lowlat.present.drawn_arm import Group
+from lowlat.present.settings_table import OWN
 from lowlat.rehearse.arm import PlannedArm, settings
 from lowlat.rehearse.boots import clock_words
 from lowlat.rehearse.options import STOCK
 from lowlat.rehearse.rehearsal import KernelOutcome, Rehearsal
-from lowlat.report import in_effect
-from lowlat.report.arm import Arm
-from lowlat.report.build import Report
-from lowlat.report.campaign import set_ups_registered
-from lowlat.report.comparison import set_ups
-from lowlat.verify.finding import Finding, Standing
-from lowlat.view.arm import Group
-from lowlat.view.settings import OWN
 
 
 def compared(rehearsal: Rehearsal) -> Iterator[Group]:
@@ -87,7 +87,7 @@ def _planned(arm: PlannedArm, report: Report) -> Report:
 def write_page(groups: Sequence[Group], folder: Path) -> Path:
     """One page of all comparisons; returns its path."""
     # Imported late: only the end needs templates and drawings.
-    from lowlat.view.html import render_groups
+    from lowlat.present.html import render_groups
 
     path = folder / "report.html"
     files.write("report", str(path), render_groups("Rehearsal", groups).encode())

@@ -9,6 +9,7 @@ from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import FLAT
 from lowlat.catalogue import lookup
+from lowlat.figures.measured_arm import NAME
 from lowlat.host.root import Root
 from lowlat.host.tuned import chain
 from lowlat.measure import runner
@@ -19,7 +20,6 @@ from lowlat.plan import profile
 from lowlat.plan.cpu_request import NONE, merge
 from lowlat.plan.planner import Options
 from lowlat.plan.split import split
-from lowlat.report.arm import NAME
 
 STOCK = "stock"
 

@@ -20,7 +20,7 @@ from lowlat.plan import profile
 from lowlat.plan.planner import make_plan
 from lowlat.probe import probe
 from lowlat.rehearse import arm as arms
-from lowlat.rehearse import campaign, qemu, ready, store, vm
+from lowlat.rehearse import campaign_file, qemu, ready, store, vm
 from lowlat.rehearse.arm import PlannedArm
 from lowlat.rehearse.boots import Booted, KernelBoots
 from lowlat.rehearse.jobs import work
@@ -140,7 +140,7 @@ def _boot(
     planned = [(stage, stage.arms()) for stage in stages]
     order = _order(planned, boots, seed)
     booted = [stage.kept(arm, number) for stage, _, arm, number in order]
-    places = campaign.places([(stage, arm) for stage, _, arm, _ in order], boots)
+    places = campaign_file.places([(stage, arm) for stage, _, arm, _ in order], boots)
 
     def play(at: int, stop: threading.Event) -> None:
         stage, plan, arm, number = order[at]

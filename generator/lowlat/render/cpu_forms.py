@@ -9,11 +9,10 @@ from typing import Callable, Optional
 from lowlat.base.errors import Unmet
 from lowlat.kernel import effect
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.launch import UNBALANCED, Launch
 from lowlat.model.machine import Core, Machine
 from lowlat.model.plan import Plan
 from lowlat.render import files
-from lowlat.runtime import launch
-from lowlat.runtime.launch import Launch
 
 #: DPDK's RTE_MAX_LCORE in its default configuration (config/meson.build).
 _LCORES = 128
@@ -115,7 +114,7 @@ def _kubelet(chosen: ChosenCpus) -> Iterator[str]:
 def _balance(chosen: ChosenCpus) -> Iterator[str]:
     if len(chosen.unbalanced) > 1:
         way = "a plan with --disable isolcpus balances them"
-        yield f"{launch.UNBALANCED}, unless the program pins each; {way}"
+        yield f"{UNBALANCED}, unless the program pins each; {way}"
 
 
 def _online(chosen: ChosenCpus) -> Iterator[str]:

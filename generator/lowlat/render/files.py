@@ -15,13 +15,13 @@ from lowlat.catalogue.entry import Tunable
 from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.host.tuned import LOCAL
+from lowlat.model.launch import Launch
 from lowlat.model.plan import Plan
 from lowlat.plan import profile
 from lowlat.plan.profile import Profile
 from lowlat.plan.store import PLAN, plan_path
 from lowlat.render import hooks
 from lowlat.render.hooks import RenderedFile
-from lowlat.runtime.launch import Launch
 
 _HINT = "name a folder you can write"
 

@@ -1,26 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Kernel threads as run-time targets: their affinity and their scheduling policy.
 
-The kernel offers both by system call only, so this module gives a thread a path-like name:
-``kthread:COMM:PID:START:affinity`` or ``…:policy``. START (clock ticks after the boot)
-distinguishes a thread from a later one with the same PID.
+The kernel offers both by system call only, so a thread has a path-like name
+(host/kernel_threads.py).
 """
 
 import fnmatch
 import os
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Optional
 
 from lowlat.host import tasks
+from lowlat.host.kernel_threads import PATH, SCHEME
 from lowlat.host.root import Root
 from lowlat.host.tasks import POLICIES, Task
 from lowlat.model.cpuset import CpuSet, CpuSetError
-
-SCHEME = "kthread:"
-
-_PATH = re.compile(r"kthread:([^\0\n]{1,64}):([1-9]\d{0,9}):(\d{1,20}):(affinity|policy)", re.ASCII)
 
 
 class Threads:
@@ -46,23 +41,10 @@ class Threads:
                 yield thread, f"{SCHEME}{thread.comm}:{thread.pid}:{thread.start}:{what}"
 
 
-def is_path(text: str) -> bool:
-    """Whether the text is the path of one thread's affinity or policy."""
-    return bool(_PATH.fullmatch(text))
-
-
 def read(root: Root, path: str) -> Optional[str]:
     """The CPU mask or the policy ("other", "fifo:N", …) at a path; None if the thread is gone."""
     thread, what = _find(root, path)
     return None if thread is None else value(root, thread, what)
-
-
-def display_name(path: str) -> str:
-    """A path in words, if it is a kernel thread's; any other path unchanged."""
-    if not is_path(path):
-        return path
-    comm, pid, _, what = path[len(SCHEME) :].rsplit(":", 3)
-    return f"{what} of kernel thread {comm} ({pid})"
 
 
 def gone(root: Root, path: str) -> bool:
@@ -101,7 +83,7 @@ def command(path: str, value: str) -> str:
 
 def _find(root: Root, path: str) -> tuple[Optional[Task], str]:
     """The thread of a path, if it still is that thread; its name may have changed with its work."""
-    match = _PATH.fullmatch(path)
+    match = PATH.fullmatch(path)
     if not match:
         return None, ""
     thread = tasks.read(root, f"/proc/{match[2]}")

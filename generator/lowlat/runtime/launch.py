@@ -8,7 +8,6 @@ import re
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2
 from typing import Callable, NoReturn, Optional
@@ -19,12 +18,8 @@ from lowlat.base.user import User
 from lowlat.catalogue.scheduling import FAIR_SERVER, throttles
 from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.launch import UNBALANCED, Launch
 from lowlat.probe.kernel import read_running
-
-#: What threads meet on CPUs that are out of load balancing.
-UNBALANCED = (
-    "nothing is balanced among isolated CPUs: threads pile up on the one where they are started"
-)
 
 #: How often to look for new threads of the program, in seconds.
 _POLL_S = 0.05
@@ -38,25 +33,6 @@ class CannotRun(LowlatError):
     def __init__(self, program: str, error: OSError) -> None:
         super().__init__(f"cannot run {program}: {error.strerror}")
         self.status = 127 if error.errno == errno.ENOENT else 126
-
-
-@dataclass(frozen=True)
-class Launch:
-    """How to run a program: its CPUs, its policy ("other", "fifo:N", "rr:N"), whether each
-    thread gets a CPU to itself and in which order, the control group to join if one owns these
-    CPUs, and whether to tell the kernel of task isolation."""
-
-    cpus: CpuSet
-    policy: str = "other"
-    one_per_thread: bool = False
-    group: Optional[str] = None
-    order: tuple[int, ...] = ()
-    task_isolation: bool = False
-
-    @property
-    def priority(self) -> int:
-        """The real-time priority; 0 for an ordinary task."""
-        return int(self.policy.partition(":")[2] or 0)
 
 
 def warnings(place: Launch, root: Root) -> tuple[str, ...]:

@@ -20,12 +20,12 @@ from typing import Optional
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Tunable, ValueFormat
-from lowlat.host import runstate
+from lowlat.host import kernel_threads, runstate
 from lowlat.host.root import Root, glob
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.plan import Plan, PlannedSetting
 from lowlat.plan import store
-from lowlat.runtime import cgroup, faults, kthreads, targets
+from lowlat.runtime import cgroup, faults, targets
 from lowlat.runtime import journal as journals
 from lowlat.runtime.journal import JOURNAL, RuntimeRecord
 from lowlat.runtime.kthreads import Threads
@@ -59,12 +59,12 @@ class Inspected:
         """The path and its value in words, with the text ``between`` them."""
         value = self.value
         held = "missing" if value is None else self.entry.reads.listed(value) or "empty"
-        return f"{kthreads.display_name(self.path)}{between} {held}"
+        return f"{kernel_threads.display_name(self.path)}{between} {held}"
 
     @property
     def failure(self) -> str:
         """What is there instead of the planned value, and why, in words."""
-        said = kthreads.display_name(self.path) if self.value is None else self.held(" is")
+        said = kernel_threads.display_name(self.path) if self.value is None else self.held(" is")
         why = "" if self.problem in (self.value or "") else f": {self.problem}"
         return f"{said}, planned {self.planned}{why}"
 
@@ -124,7 +124,7 @@ def kept_interrupts(root: Root, refused: Mapping[str, str]) -> frozenset[str]:
 
 def _keeps(path: str, refused: str, root: Root) -> bool:
     """Whether the kernel refuses every change at a path; ``refused`` is its error message."""
-    if kthreads.is_path(path):
+    if kernel_threads.is_path(path):
         return refused in _KEPT_THREAD
     mode = root.mode(path)
     read_only = mode is not None and not mode & 0o200
@@ -198,7 +198,7 @@ def start(plan: Plan, root: Root) -> list[Inspected]:
     for _, group in groupby(settings, key=attrgetter("name")):
         journal = _set(list(group), journal, root, threads)
     # Kernel threads that began meanwhile.
-    late = [setting for setting in settings if setting.target.startswith(kthreads.SCHEME)]
+    late = [setting for setting in settings if setting.target.startswith(kernel_threads.SCHEME)]
     journal = _set(late, journal, root, Threads(root))
     outcomes = inspect(plan.runtime, root, journal)
     effective = {item.path: item.value or "" for item in outcomes if item.effective}
@@ -330,7 +330,7 @@ def stop(root: Root) -> tuple[list[str], list[str]]:
     kept = staying(root, journal.old)
     old = {path: value for path, value in journal.old.items() if path not in kept}
     groups = [path for path in reversed(old) if cgroup.is_key(path)]
-    kernel = [path for path in old if kthreads.is_path(path)]
+    kernel = [path for path in old if kernel_threads.is_path(path)]
     files = [path for path in reversed(old) if path not in (*groups, *kernel)]
     before = {path: (value, journal.shown.get(path)) for path, value in old.items()}
     problems = {path: _put_back(root, path, before[path]) for path in files}
@@ -364,7 +364,7 @@ def undoing(root: Root) -> list[str]:
     old = journals.read(root).old
     kept = staying(root, old)
     return [
-        kept.get(path) or f"{kthreads.display_name(path)} would become {value}"
+        kept.get(path) or f"{kernel_threads.display_name(path)} would become {value}"
         for path, value in old.items()
     ]
 

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Optional
 
+from lowlat.host import kernel_threads
 from lowlat.host.root import Root, glob
 from lowlat.runtime import irqbalance, kthreads
 from lowlat.runtime.kthreads import Threads
@@ -18,7 +19,7 @@ _INTERRUPT = re.compile(r"/proc/irq/\d+/smp_affinity")
 def look(target: str, root: Root, known: Threads) -> Iterator[tuple[str, Optional[str], bool]]:
     """Every path of a setting's target (a glob may match none), its value, None if it is missing or
     unreadable, and whether it is a kernel thread that the kernel refuses to move."""
-    if target.startswith(kthreads.SCHEME):
+    if target.startswith(kernel_threads.SCHEME):
         what = target.rpartition(":")[2]
         for thread, path in known.matching(target):
             value = kthreads.value(root, thread, what)
@@ -37,7 +38,7 @@ def read(root: Root, path: str) -> Optional[str]:
     """The value at a path; None if it is missing or unreadable."""
     if path in irqbalance.PATHS:
         return irqbalance.read(root, path)
-    return kthreads.read(root, path) if kthreads.is_path(path) else root.read(path)
+    return kthreads.read(root, path) if kernel_threads.is_path(path) else root.read(path)
 
 
 def unreadable(root: Root, path: str) -> str:
@@ -52,7 +53,7 @@ def gone(root: Root, path: str) -> bool:
     ended."""
     if path in irqbalance.PATHS:
         return irqbalance.read(root, path) is None
-    return kthreads.gone(root, path) if kthreads.is_path(path) else root.absent(path)
+    return kthreads.gone(root, path) if kernel_threads.is_path(path) else root.absent(path)
 
 
 def lasts(path: str) -> bool:
@@ -68,7 +69,7 @@ def stays(path: str) -> bool:
 
 def write(root: Root, path: str, value: str) -> str:
     """Write one value to an existing path. Returns the problem as text, or ""."""
-    if kthreads.is_path(path):
+    if kernel_threads.is_path(path):
         return kthreads.write(root, path, value)
     if path in irqbalance.PATHS:
         return irqbalance.write(root, path, value)
@@ -93,7 +94,7 @@ def command(path: str, value: str) -> str:
     """What write() does, as a command or, to irqbalance, a message."""
     if path in irqbalance.PATHS:
         return irqbalance.command(path, value)
-    if kthreads.is_path(path):
+    if kernel_threads.is_path(path):
         return kthreads.command(path, value)
     return f"echo {shlex.quote(value)} >{shlex.quote(path)}"
 
@@ -103,4 +104,4 @@ def is_path(text: str) -> bool:
     below /proc or /sys."""
     parts = text.split("/")
     below = parts[:2] in (["", "proc"], ["", "sys"]) and ".." not in parts and "\0" not in text
-    return below or kthreads.is_path(text) or text in irqbalance.PATHS
+    return below or kernel_threads.is_path(text) or text in irqbalance.PATHS

@@ -7,17 +7,17 @@ from pathlib import Path
 from statistics import stdev
 from typing import Optional
 
+from lowlat.claim.pair import Pair
+from lowlat.claim.stats import flips, power
+from lowlat.claim.stats.bets import MOST_PAIRS
+from lowlat.figures.measured_arm import Arm
+from lowlat.figures.primary import primary_of
 from lowlat.host.root import Root
 from lowlat.measure.run_file import runs_in
 from lowlat.model import cmdline
 from lowlat.model.run import Run
+from lowlat.present.wording import number
 from lowlat.probe import host_name
-from lowlat.report.arm import Arm
-from lowlat.report.pair import Pair
-from lowlat.report.primary import primary_of
-from lowlat.report.stats import flips, power
-from lowlat.report.stats.bets import MOST_PAIRS
-from lowlat.report.wording import number
 from lowlat.tune import steps
 from lowlat.tune.state import RUNS, STOCK, TUNED, LoopState
 

@@ -5,14 +5,14 @@ the effect is the report's claim, which needs enough boots."""
 from collections.abc import Iterator, Sequence
 from typing import Optional
 
+from lowlat.claim.build import Report
+from lowlat.claim.pair import ComparedFigure
+from lowlat.claim.throughput import Loss
+from lowlat.claim.verdict import REFUSED
+from lowlat.figures.endpoint import INTERRUPTS
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.endpoint import NOISE
-from lowlat.report.build import Report
-from lowlat.report.endpoint import INTERRUPTS
-from lowlat.report.pair import ComparedFigure
-from lowlat.report.throughput import Loss
-from lowlat.report.verdict import REFUSED
-from lowlat.report.wording import number
+from lowlat.model.plan import NOISE
+from lowlat.present.wording import number
 
 #: Noise may grow by this factor, which is less than it varies from run to run.
 _NOISE_LIMIT = 1.1

@@ -17,11 +17,11 @@ from lowlat.boot.disk import Disk
 from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.transaction import PATIENT_S, Transaction, lock
+from lowlat.claim.verdict import DESCRIPTIVE
 from lowlat.host import runstate
 from lowlat.host.root import BOOT_ID, Root
+from lowlat.present.wording import headline
 from lowlat.render import hooks
-from lowlat.report.verdict import DESCRIPTIVE
-from lowlat.report.wording import headline
 from lowlat.tune import gate, steps
 from lowlat.tune.schedule import decide
 from lowlat.tune.state import TUNED, LoopState, Outcome, Phase, read, write

@@ -11,6 +11,7 @@ from lowlat.base.errors import Refused
 from lowlat.boot import apply, entry_line, promote, status
 from lowlat.boot.apply import Proposal
 from lowlat.boot.loaders.interface import Loader
+from lowlat.claim.stats.bets import MOST_PAIRS
 from lowlat.host.root import Root
 from lowlat.measure import runner
 from lowlat.measure.options import MeasureChoice, wakeups
@@ -19,7 +20,6 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.plan import profile
 from lowlat.probe import host_name
-from lowlat.report.stats.bets import MOST_PAIRS
 from lowlat.tune import steps
 from lowlat.tune.loop import Loop, boot_id, check_default
 from lowlat.tune.schedule import order

@@ -10,6 +10,11 @@ from typing import Optional
 
 from lowlat.base.errors import Refused, Unmet
 from lowlat.boot.disk import Disk, FileSnapshot
+from lowlat.claim.build import Report
+from lowlat.claim.campaign_check import set_ups_registered
+from lowlat.claim.comparison import Comparison
+from lowlat.figures import in_effect
+from lowlat.figures.measured_arm import Arm
 from lowlat.host.root import Root
 from lowlat.measure import runner
 from lowlat.measure.options import MeasureOptions
@@ -19,16 +24,12 @@ from lowlat.model.plan import Plan
 from lowlat.model.policy import word
 from lowlat.model.run import Run
 from lowlat.plan import store
+from lowlat.present import article, as_json, as_markdown
 from lowlat.probe import host_facts
-from lowlat.report import article, as_json, as_markdown, in_effect
-from lowlat.report.arm import Arm
-from lowlat.report.build import Report
-from lowlat.report.campaign import set_ups_registered
-from lowlat.report.comparison import Comparison
 from lowlat.runtime import partition
 from lowlat.tune.state import RUNS, STOCK, LoopState, MeasuredBoot
 from lowlat.verify import counters
-from lowlat.verify.verdict import to_json, verify
+from lowlat.verify.findings import to_json, verify
 
 #: How long verify counts interrupts, in seconds.
 COUNT_S = 10.0
@@ -125,8 +126,8 @@ def compare(root: Root, state: LoopState) -> tuple[Report, str]:
 
 def _page(comparisons: Mapping[str, Comparison], plan: Optional[Plan]) -> str:
     # Imported late: only the end needs templates and drawings.
-    from lowlat.view.arm import Group
-    from lowlat.view.html import render_groups
+    from lowlat.present.drawn_arm import Group
+    from lowlat.present.html import render_groups
 
     each = [
         Group(title or " and ".join(arm.name for arm in one.arms), one, plan)

@@ -16,8 +16,8 @@ from lowlat.model.campaign import Campaign
 from lowlat.model.machine import Machine
 from lowlat.plan import profile, store
 from lowlat.plan.now import NowPlan
+from lowlat.present.wording import headline
 from lowlat.probe import host_name
-from lowlat.report.wording import headline
 from lowlat.runtime import now, partition
 from lowlat.tune import schedule, steps
 from lowlat.tune.loop import Loop, boot_id

@@ -7,7 +7,7 @@ from pathlib import Path
 from lowlat.base import files
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import filled
-from lowlat.fleet.campaign import campaign
+from lowlat.fleet.host_campaign import campaign
 from lowlat.model.campaign import Campaign
 from lowlat.plan import profile
 from lowlat.tune.schedule import order

@@ -7,17 +7,17 @@ from typing import Optional, Union
 
 from lowlat.base import files
 from lowlat.base.terminal import section
+from lowlat.claim.verdict import REFUSED, in_words
+from lowlat.figures.endpoint import SUBJECTS
+from lowlat.figures.measure import size
 from lowlat.fleet.claim import FleetReport, Host, fleet_report
 from lowlat.fleet.notes import notes
 from lowlat.measure.run_file import read_runs
 from lowlat.model.run import Run
-from lowlat.report import as_json, as_text, wording
-from lowlat.report.endpoint import SUBJECTS
-from lowlat.report.measure import size
-from lowlat.report.tables import Table
-from lowlat.report.verdict import REFUSED, in_words
+from lowlat.present import as_json, as_text, wording
+from lowlat.present.plot.figure import csv_text
+from lowlat.present.tables import Table
 from lowlat.verbs import options, report_output
-from lowlat.view.plot.figure import csv_text
 
 SCHEMA = "lowlat.fleet-report/1"
 

@@ -4,12 +4,12 @@
 from dataclasses import replace
 
 from lowlat.base.errors import Refused
+from lowlat.catalogue.remedies import Remedies, fixed, threads
 from lowlat.host.root import Root
-from lowlat.measure.remedies import Remedies, fixed, threads
 from lowlat.plan import current, profile
 from lowlat.probe.devices import read_interrupts
 from lowlat.verbs import chosen_plan
-from lowlat.verify import verdict
+from lowlat.verify import findings
 
 
 def read(root: Root) -> Remedies:
@@ -19,5 +19,5 @@ def read(root: Root) -> Remedies:
         plan = chosen_plan.applied(root) or current.settings(profile.DEFAULT, root)
     except Refused:
         return known
-    held = verdict.in_effect(verdict.verify(plan, root))
+    held = findings.in_effect(findings.verify(plan, root))
     return replace(known, useless=held | {skipped.name for skipped in plan.skipped})

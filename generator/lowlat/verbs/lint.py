@@ -19,14 +19,15 @@ from lowlat.host.kmsg import UNKNOWN_PARAMETERS, read_messages
 from lowlat.host.root import Root
 from lowlat.kernel.line import ReadBy, read_words
 from lowlat.lint import Lint, lint
-from lowlat.lint.as_text import short, whole
 from lowlat.lint.booted import LintedLine
 from lowlat.lint.judge import Shown
+from lowlat.lint.lint_text import short, whole
 from lowlat.lint.must_gather import read_must_gather
 from lowlat.lint.nodes import lint_node, nodes_json, nodes_text
 from lowlat.lint.profiles import origins
 from lowlat.lint.source import Source
 from lowlat.model import cmdline
+from lowlat.model.finding import Standing
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan, PlannedCpus, PlannedLine, PlannedParameter
 from lowlat.plan import profile
@@ -37,7 +38,6 @@ from lowlat.runtime import settings
 from lowlat.verbs import options
 from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.boot import BootFindings
-from lowlat.verify.finding import Standing
 
 _STANDING = {
     Standing.IGNORED: WordVerdict.IGNORED,

@@ -11,8 +11,8 @@ from lowlat.base.arguments import flag, option, program
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import filled, say
 from lowlat.base.typed_json import decode_fields
+from lowlat.catalogue.remedies import Remedies
 from lowlat.measure.options import MeasureOptions, wakeups
-from lowlat.measure.remedies import Remedies
 from lowlat.measure.runner import (
     SIGNALLED,
     Measured,
@@ -134,10 +134,10 @@ def _tell(path: Path) -> None:
     """Print what a run found, who shows the rest, and its path."""
     try:
         # Imported late: `--help` and refused input do not need it.
+        from lowlat.claim.comparison import compare
+        from lowlat.figures.measured_arm import Arm
         from lowlat.measure.run_file import read_run
-        from lowlat.report import summary
-        from lowlat.report.arm import Arm
-        from lowlat.report.comparison import compare
+        from lowlat.present import summary
 
         with suppress(Refused):
             run = read_run(path)

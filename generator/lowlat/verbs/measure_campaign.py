@@ -11,6 +11,7 @@ from lowlat.boot import entry_line
 from lowlat.host.root import BOOT_ID, Root
 from lowlat.measure.options import MeasureOptions
 from lowlat.measure.run_file import read_campaign, runs_in
+from lowlat.model import cmdline
 from lowlat.model.campaign import Campaign
 from lowlat.model.run import Run
 from lowlat.probe import host_name
@@ -70,7 +71,7 @@ def _check_boot(
 
 def _apart(running: str, line: str) -> Optional[str]:
     """The first word that differs, None if none does: a trial's own words count for nothing."""
-    own, words = entry_line.settings(running), entry_line.settings(line)
+    own, words = cmdline.settings_of_line(running), cmdline.settings_of_line(line)
     return entry_line.same(" ".join(own), words)
 
 

@@ -13,6 +13,7 @@ from lowlat.base.terminal import bold, filled, item, section
 from lowlat.catalogue import lookup
 from lowlat.draw.text import WIDE, shorten
 from lowlat.host.archive import open_root
+from lowlat.host.kernel_threads import display_name
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Machine
@@ -20,7 +21,6 @@ from lowlat.model.plan import Plan, PlannedSetting, RoleReason
 from lowlat.plan import store, worth
 from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.now import NowPlan
-from lowlat.runtime.kthreads import display_name
 from lowlat.verbs import chosen_plan, options, plan_next
 from lowlat.verbs.chosen_plan import ChosenPlan
 from lowlat.verbs.options import PlanChoice

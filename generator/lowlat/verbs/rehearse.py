@@ -11,15 +11,15 @@ from typing import Optional
 from lowlat.base.arguments import option
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import Encoded, bold, say
+from lowlat.claim.verdict import REFUSED
+from lowlat.present import screen
+from lowlat.present.drawn_arm import Group
 from lowlat.rehearse import store
 from lowlat.rehearse.comparisons import compared, write_page
 from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.rehearsal import Rehearsal, rehearse
 from lowlat.rehearse.results import describe, findings, write
-from lowlat.report.verdict import REFUSED
 from lowlat.verbs import options, refusals
-from lowlat.view import screen
-from lowlat.view.arm import Group
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lowlat.audit import as_text, result
+from lowlat.audit import audit_text, result
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import say
+from lowlat.claim import limits, requirement
+from lowlat.claim.campaign_check import compare_registered
+from lowlat.claim.pairs_by_name import paired
+from lowlat.claim.verdict import REFUSED
+from lowlat.figures import in_effect, levels
+from lowlat.figures.measured_arm import NAME, Arm, named
 from lowlat.measure.run_file import read_runs
 from lowlat.model.run import Run
-from lowlat.report import gate, in_effect, levels, limit_words, limits
-from lowlat.report.arm import NAME, Arm, named
-from lowlat.report.campaign import compare_registered
-from lowlat.report.pairs_by_name import paired
-from lowlat.report.verdict import REFUSED
+from lowlat.present import limit_words, screen
 from lowlat.verbs import refusals, report_output
 from lowlat.verbs.report_output import FORMS, ReportArguments
-from lowlat.view import screen
 
 #: The first two arms; further arms have the user's names.
 _BEFORE = "before"
@@ -30,7 +31,7 @@ _AFTER = "after"
 def main(args: ReportArguments) -> int:
     """Compare the runs, or describe those of one arm, and print the result: 0 done, 1 not
     comparable. Raises Refused on bad input, before any output, and Unmet if a gate was missed."""
-    gates = [gate.parse(words) for words in args.require]
+    gates = [requirement.parse(words) for words in args.require]
     report_output.check(args)
     if not args.before:
         hint = "name those to describe, or those before the change"
@@ -40,16 +41,16 @@ def main(args: ReportArguments) -> int:
         sys.stdout.write(report_output.write_article(args, _arms(args)))
         return 0
     if args.before[1:] == () and result.is_audit(args.before[0]):
-        for line in as_text.lines(*result.read(args.before[0])):
+        for line in audit_text.lines(*result.read(args.before[0])):
             say(line)
         return 0
     limited = [limits.parse(text) for text in args.limit]
     comparison = compare_registered(*_arms(args), named=args.campaign)
-    gate.check_names(gates, comparison.reports)
+    requirement.check_names(gates, comparison.reports)
     comparison = replace(
         comparison,
         limits=limits.observed(limited, comparison.arms),
-        gates=gate.asked(gates, comparison.reports),
+        gates=requirement.asked(gates, comparison.reports),
     )
     written = report_output.write(args, comparison)
     forms = [form for name, form in FORMS.items() if getattr(args, name)]
@@ -60,7 +61,7 @@ def main(args: ReportArguments) -> int:
         for line in written:
             say(line)
     limit_words.check(comparison.limits)
-    gate.check(comparison.gates, several=comparison.several)
+    requirement.check(comparison.gates, several=comparison.several)
     return 1 if any(report.verdict == REFUSED for report in comparison.reports) else 0
 
 

@@ -13,19 +13,19 @@ from lowlat.base import files, process
 from lowlat.base.arguments import flag, option, positional
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.files import state_folder
+from lowlat.claim.campaign_check import set_ups_registered
+from lowlat.claim.comparison import Comparison
+from lowlat.claim.limits import PRESETS
+from lowlat.figures.measured_arm import Arm
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.plan import Plan
 from lowlat.plan import store
-from lowlat.report import article, as_json, as_markdown
-from lowlat.report.arm import Arm
-from lowlat.report.campaign import set_ups_registered
-from lowlat.report.comparison import Comparison
-from lowlat.report.limits import PRESETS
+from lowlat.present import article, as_json, as_markdown
+from lowlat.present.contents import endpoint_data
+from lowlat.present.drawn_arm import Group
+from lowlat.present.plot.figure import Data, csv_text
 from lowlat.verbs import refusals
-from lowlat.view.arm import Group
-from lowlat.view.contents import endpoint_data
-from lowlat.view.plot.figure import Data, csv_text
 
 
 @dataclass(frozen=True)
@@ -125,11 +125,11 @@ def write(args: ReportArguments, comparison: Comparison) -> tuple[str, ...]:
     told = [_table(args.csv, endpoint_data(comparison))] if args.csv else []
     if args.svg:
         # Imported late: only drawings need templates.
-        from lowlat.view.html import images
+        from lowlat.present.html import images
 
         told.append(_images(args.svg, images(comparison)))
     if args.html or args.open:
-        from lowlat.view.html import render
+        from lowlat.present.html import render
 
         plan = (
             store.read(args.plan, Root())
@@ -145,7 +145,7 @@ def write_article(args: ReportArguments, arms: Sequence[Arm]) -> str:
     text = (article.ticket if args.markdown else article.text)(arms)
     if not (args.html or args.open):
         return text
-    from lowlat.view.html import render_groups
+    from lowlat.present.html import render_groups
 
     groups = [
         Group(title or "set-ups", one, None, refusals.offered_here)

@@ -16,12 +16,12 @@ from lowlat.host.archive import open_root
 from lowlat.host.root import CPU, Root
 from lowlat.model import policy
 from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.launch import Launch
 from lowlat.model.plan import Plan
 from lowlat.plan import worth
 from lowlat.probe import probe
 from lowlat.render import files
 from lowlat.runtime import launch, partition
-from lowlat.runtime.launch import Launch
 from lowlat.verbs import chosen_plan, options, run_audit
 from lowlat.verbs.options import PlanChoice
 from lowlat.verbs.run_audit import AuditArguments

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.audit import as_text, kinds, result, session
+from lowlat.audit import audit_text, kinds, result, session
 from lowlat.audit.session import Wish
 from lowlat.base import files
 from lowlat.base.arguments import Span, flag, option, seconds
 from lowlat.base.errors import Refused
 from lowlat.host.root import Root
-from lowlat.runtime.launch import Launch
+from lowlat.model.launch import Launch
 
 _AFTER: Span = (0.001, 86400.0, "1ms to 24h")
 
@@ -62,8 +62,8 @@ def _limit(text: str) -> result.Most:
 def foreseen(root: Root) -> Iterator[str]:
     """What an audit on this machine would see."""
     perf, sight = session.observer(root)
-    yield f"It would be audited by {as_text.observer(bool(perf))}."
-    yield from as_text.not_seen(sight.unseen)
+    yield f"It would be audited by {audit_text.observer(bool(perf))}."
+    yield from audit_text.not_seen(sight.unseen)
 
 
 def audit(command: Sequence[str], place: Launch, args: AuditArguments, root: Root) -> int:
@@ -72,9 +72,9 @@ def audit(command: Sequence[str], place: Launch, args: AuditArguments, root: Roo
         files.check("--out", args.out)
     wish = args.wish()
     found = session.run(command, place, wish, root)
-    for line in as_text.lines(found, wish.limits):
+    for line in audit_text.lines(found, wish.limits):
         print(line, file=sys.stderr)
     if args.out is not None:
-        told = result.document(found, wish.limits, as_text.sentence(found))
+        told = result.document(found, wish.limits, audit_text.sentence(found))
         files.write("--out", args.out, json.dumps(told, indent=2).encode() + b"\n")
     return found.status if all(map(found.keeps, wish.limits)) else 1

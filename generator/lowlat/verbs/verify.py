@@ -10,11 +10,11 @@ from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
 from lowlat.host.archive import Archive, open_root
+from lowlat.model.finding import Standing
 from lowlat.verbs import chosen_plan, options
 from lowlat.verbs.verify_output import describe
 from lowlat.verify import counters
-from lowlat.verify.finding import Standing
-from lowlat.verify.verdict import to_json, verify
+from lowlat.verify.findings import to_json, verify
 
 #: A file of every capture with evidence, and of no other.
 _ALWAYS = "/proc/1/status"

@@ -8,13 +8,13 @@ from typing import Callable, Optional
 
 from lowlat.base.terminal import bold, columns, cut, filled, item, plain
 from lowlat.host import tuned
+from lowlat.host.kernel_threads import SCHEME
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.finding import Finding, Standing
 from lowlat.model.plan import Plan
 from lowlat.plan import store
-from lowlat.runtime.kthreads import SCHEME
 from lowlat.verify.boot import is_stock
-from lowlat.verify.finding import Finding, Standing
 
 #: States by section.
 _SECTIONS = (

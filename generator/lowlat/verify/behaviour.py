@@ -11,13 +11,13 @@ from lowlat.catalogue.entry import EvidenceKind
 from lowlat.host import interrupts
 from lowlat.host.root import CPU, Root, glob
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.finding import Judged, Standing
 from lowlat.model.plan import Plan
 from lowlat.probe.kernel import read_running
 from lowlat.runtime import journal, settings
 from lowlat.runtime.journal import RuntimeRecord
 from lowlat.runtime.kthreads import Threads
 from lowlat.verify import clock_events
-from lowlat.verify.finding import Judged, Standing
 from lowlat.verify.overrides import Overrides
 from lowlat.verify.readings import POSSIBLE
 

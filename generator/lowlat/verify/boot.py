@@ -8,16 +8,18 @@ from typing import Optional
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Evidence
 from lowlat.host.kmsg import CLOCK_BECAME_UNSTABLE, UNSTABLE_CLOCK, Messages
+from lowlat.host.root import Root
 from lowlat.kernel.booting import End, Fate
 from lowlat.kernel.line import Word
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.finding import Finding, Judged, Standing
 from lowlat.model.plan import Plan, PlannedParameter
+from lowlat.plan.online_cpus import ONLINE, difference, read_online
 from lowlat.verify import ticks
 from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.diff import CMDLINE, unplanned
 from lowlat.verify.effects import Effects
-from lowlat.verify.finding import Finding, Judged, Standing
 from lowlat.verify.readings import Readings
 from lowlat.verify.ticks import TickCounts
 
@@ -135,3 +137,14 @@ class BootFindings:
             return judged._replace(evidence=f"{judged.evidence}; {seen}")
         why = f"the tick never stops, kernel message: {self.unstable_clock}"
         return Judged(Standing.IGNORED, judged.effective, why)
+
+
+def online_cpus(plan: Plan, root: Root) -> Finding:
+    online, expected = read_online(root), str(plan.cpus.online)
+    if online is None:
+        state, evidence = Standing.UNVERIFIABLE, f"{ONLINE} cannot be read"
+    elif evidence := difference(plan, online):
+        state = Standing.NOT_APPLIED
+    else:
+        state, evidence = Standing.EFFECTIVE, f"CPU {online} is online"
+    return Finding("cpus", ONLINE, expected, str(online), state, None, evidence)

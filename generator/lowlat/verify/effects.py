@@ -12,10 +12,10 @@ from lowlat.host.kmsg import MALFORMED_PARAMETER, UNKNOWN_PARAMETERS, Messages
 from lowlat.host.root import Root, real_path
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.finding import Judged, Standing
 from lowlat.model.plan import PlannedParameter
 from lowlat.runtime import settings
 from lowlat.verify.behaviour import Behaviour
-from lowlat.verify.finding import Judged, Standing
 from lowlat.verify.readings import Readings
 
 #: kernel/sched/isolation.c prints this for isolcpus or for nohz_full: the file of the list decides.

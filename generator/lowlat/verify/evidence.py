@@ -21,6 +21,7 @@ from lowlat.host import interrupt_movers, kernel_messages, kmsg, noise
 from lowlat.host import tasks as host_tasks
 from lowlat.host.archive import ABSENT, SCHEMA, Contents, Recorder
 from lowlat.host.daemons import MANAGERS, read_managers
+from lowlat.host.kernel_threads import SCHEME
 from lowlat.host.root import ANSWERS, BOOT_ID, Root, glob, is_glob
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
@@ -29,7 +30,7 @@ from lowlat.plan.online_cpus import ONLINE
 from lowlat.render.files import expand
 from lowlat.runtime import irqbalance
 from lowlat.runtime.journal import JOURNAL
-from lowlat.runtime.kthreads import SCHEME, Threads
+from lowlat.runtime.kthreads import Threads
 from lowlat.verify import behaviour, counters, effects, overrides, readings, tasks
 
 #: Read for every plan.

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from lowlat.host.kernel_messages import ANY, MESSAGES, KernelMessage
 from lowlat.host.kmsg import Messages, Said
-from lowlat.verify.finding import Finding, Standing, of_setting
+from lowlat.model.finding import Finding, Standing, of_setting
 
 _PLANNED = "nothing stops the CPU"
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lowlat.base.encode import prometheus
+from lowlat.catalogue.remedies import Remedies
 from lowlat.host.root import Root
-from lowlat.measure.causes.context import ARM_IPI, PARTS, row_name
-from lowlat.measure.remedies import Remedies
+from lowlat.model.finding import Standing
+from lowlat.trace.context import ARM_IPI, PARTS, row_name
 from lowlat.verify import clock_events, counters
 from lowlat.verify.counters import Reading
-from lowlat.verify.finding import Standing
 from lowlat.verify.unexpected_tasks import UnexpectedTasks
 from lowlat.verify.watch import Watch
 

@@ -3,8 +3,8 @@
 
 from lowlat.host import noise
 from lowlat.host.root import Root
+from lowlat.model.finding import Finding, Standing
 from lowlat.probe.container import read_container
-from lowlat.verify.finding import Finding, Standing
 
 _PLANNED = "nothing disturbs isolated CPUs"
 

@@ -6,13 +6,14 @@ from typing import Optional
 
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Evidence, Tunable, Value, ValueFormat
+from lowlat.host import kernel_threads
 from lowlat.host.root import glob
 from lowlat.model import cmdline
+from lowlat.model.finding import Finding, Standing
 from lowlat.model.plan import PlannedSetting
-from lowlat.runtime import faults, kthreads, settings
+from lowlat.runtime import faults, settings
 from lowlat.runtime.settings import Inspected
 from lowlat.verify.behaviour import Behaviour
-from lowlat.verify.finding import Finding, Standing
 
 
 class RuntimeFindings:
@@ -137,7 +138,7 @@ class RuntimeFindings:
     def _held(self, outcomes: Sequence[Inspected]) -> str:
         fixed = [item for item in outcomes if item.fixed]
         if fixed:
-            names = [kthreads.display_name(item.path) for item in fixed]
+            names = [kernel_threads.display_name(item.path) for item in fixed]
             return "; ".join(
                 [
                     f"the kernel keeps these where they are: {_some(names)}",
@@ -145,7 +146,7 @@ class RuntimeFindings:
                 ]
             )
         if len(outcomes) == 1:
-            return f"{kthreads.display_name(outcomes[0].path)} is {outcomes[0].value}"
+            return f"{kernel_threads.display_name(outcomes[0].path)} is {outcomes[0].value}"
         return "all have this value"
 
     def _on_isolated(self, fixed: Sequence[Inspected]) -> Iterator[str]:
@@ -166,7 +167,7 @@ def _invalid(outcome: Inspected) -> bool:
 
 
 def _held(outcome: Inspected) -> str:
-    where = kthreads.display_name(outcome.path)
+    where = kernel_threads.display_name(outcome.path)
     if outcome.value is None:
         return f"{where} {outcome.problem}"
     problem = f" ({outcome.problem})" if outcome.problem and not _invalid(outcome) else ""

@@ -9,12 +9,12 @@ from typing import Optional
 from lowlat.catalogue.scheduling import FAIR_SERVER
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.finding import Finding, Standing
 from lowlat.model.plan import Plan
 from lowlat.probe.kernel import read_running
 from lowlat.verify import clock_events, counters, traced
 from lowlat.verify.behaviour import RATES, TIMERS
 from lowlat.verify.counters import Counted
-from lowlat.verify.finding import Finding, Standing
 
 #: Timer interrupts per second from which a tick runs. The slowest tick has 100 (HZ=100). A stopped
 #: one leaves the fair server's 1 to 4 (kernel 6.12 and newer) and at times a timer of the task: a

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lowlat.base import resources
-from lowlat.measure.causes import ftrace, senders
-from lowlat.measure.causes.capture import ClockPair
-from lowlat.measure.causes.ftrace import TraceEvent
 from lowlat.model.cpuset import CpuSet
+from lowlat.trace import ftrace, senders
+from lowlat.trace.clock import ClockPair
+from lowlat.trace.ftrace import TraceEvent
 
 #: Where a system mounts tracefs.
 _PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))

@@ -7,13 +7,13 @@ from typing import Optional
 
 from lowlat.catalogue import remedy
 from lowlat.host.root import CPU, Root
-from lowlat.measure.causes.context import PARTS, row_name
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.finding import Finding, Standing, of_setting
 from lowlat.model.plan import Plan
 from lowlat.plan.interrupt_movers import on_host
+from lowlat.trace.context import PARTS, row_name
 from lowlat.verify import clock_events, ticks, traced
 from lowlat.verify.behaviour import Behaviour
-from lowlat.verify.finding import Finding, Standing, of_setting
 from lowlat.verify.ticks import TickCounts
 
 #: Interrupts per second and events from which a row is told: once more after it was moved, a device

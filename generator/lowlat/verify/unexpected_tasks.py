@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Optional
 
+from lowlat.catalogue.remedies import Remedies, Thread
 from lowlat.host.tasks import REAL_TIME
-from lowlat.measure.remedies import Remedies, Thread
+from lowlat.model.finding import Finding, Standing, of_setting
 from lowlat.model.plan import Plan
 from lowlat.verify import tasks
 from lowlat.verify.counters import Counted
-from lowlat.verify.finding import Finding, Standing, of_setting
 from lowlat.verify.tasks import TaskSeen, UnexpectedTask
 
 #: A CPU's own kernel threads run there now and then: from so many runs per second it is a finding.

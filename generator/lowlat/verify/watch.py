@@ -15,12 +15,12 @@ from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import encode_fields
 from lowlat.host import runstate
 from lowlat.host.root import Root
+from lowlat.model.finding import Finding, Standing
 from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.runtime import journal, settings
 from lowlat.verify.behaviour import Behaviour
-from lowlat.verify.finding import Finding, Standing
-from lowlat.verify.online_cpus import online_cpus
+from lowlat.verify.boot import online_cpus
 from lowlat.verify.runtime import RuntimeFindings
 
 _QUIET = (Standing.EFFECTIVE, Standing.UNVERIFIABLE)

@@ -18,8 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lowlat.catalogue.remedies import Remedies, threads
 from lowlat.host.root import Root
-from lowlat.measure.remedies import Remedies, threads
 from lowlat.verbs import host_remedies
 
 _LIMIT_S = 300.0

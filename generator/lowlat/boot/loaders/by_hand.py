@@ -18,6 +18,7 @@ from lowlat.boot.state_file import StateFile, lenient
 from lowlat.boot.transaction import Transaction
 from lowlat.host import boot_loader
 from lowlat.host.root import Root
+from lowlat.model import cmdline
 from lowlat.model.plan import Plan
 from lowlat.probe.kernel import running_release
 
@@ -117,7 +118,7 @@ def _running(root: Root) -> Optional[_StockLine]:
     """The running kernel with its stock line; if it runs with lowlat's, the stored stock line. None
     if that is not known."""
     kept = _STOCK.read(Disk(root))
-    words = tuple(entry_line.of_kernel(root.read("/proc/cmdline") or ""))
+    words = tuple(cmdline.of_kernel(root.read("/proc/cmdline") or ""))
     release = running_release(root)
     if release is None:
         return kept

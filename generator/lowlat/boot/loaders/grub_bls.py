@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Optional
 
 from lowlat.base.errors import Refused
-from lowlat.boot import entry_line, places
+from lowlat.boot import places
 from lowlat.boot.loaders import bls_entries, bls_menu, grub_cfg, grub_words
 from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
@@ -17,6 +17,7 @@ from lowlat.boot.loaders.grub_config import check_sourced, check_unsigned
 from lowlat.boot.loaders.grub_env import Environment
 from lowlat.boot.loaders.interface import BootEntry, BootMenu
 from lowlat.host.root import Root
+from lowlat.model import cmdline
 
 ENTRIES = "/boot/loader/entries"
 
@@ -61,7 +62,7 @@ class Bls(EntryFiles):
         check_unsigned(self._root, self._folder)
         check_sourced(self._root, self._folder, self._config())
         for entry in self.describe().entries:
-            unknown = next(filter(entry_line.is_open, entry.words), None) if entry.release else None
+            unknown = next(filter(cmdline.is_open, entry.words), None) if entry.release else None
             if unknown is not None:
                 why = f"{entry.name}: what {unknown} stands for is not known"
                 raise Refused(why, hint=f"set it once in {self._path}, or write it out there")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.measure.causes.capture import Capture, CpuCapture, GapTimes
-from lowlat.measure.causes.ftrace import STACK, TraceEvent
+from lowlat.trace.ftrace import STACK, TraceEvent
 
 #: What is kept before the gap and after it, in ns; the most events of each of the two sides of its
 #: begin, and the most characters of an event.

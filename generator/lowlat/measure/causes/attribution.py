@@ -13,6 +13,7 @@ from lowlat.base import reader
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import encode, encode_fields
 from lowlat.catalogue import remedy
+from lowlat.catalogue.remedies import Remedies
 from lowlat.measure.causes import join, periods, together
 from lowlat.measure.causes.around import Around, of_longest
 from lowlat.measure.causes.capture import (
@@ -24,15 +25,14 @@ from lowlat.measure.causes.capture import (
     read_switches,
     trace_file,
 )
-from lowlat.measure.causes.context import LOST
 from lowlat.measure.causes.events import Seen, counted, lacking
-from lowlat.measure.causes.ftrace import TraceEvent, parse, with_stacks
-from lowlat.measure.causes.senders import Senders
 from lowlat.measure.causes.timeline import Contexts
 from lowlat.measure.causes.wakers import Wakers
-from lowlat.measure.remedies import Remedies
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Cause, ChainLink, LongGap, PeriodicSource
+from lowlat.trace.context import LOST
+from lowlat.trace.ftrace import TraceEvent, parse, with_stacks
+from lowlat.trace.senders import Senders
 
 Document = dict[str, object]
 

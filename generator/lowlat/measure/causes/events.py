@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lowlat.measure.causes.context import ARM_IPI, PARTS, Context, row_name
+from lowlat.trace.context import ARM_IPI, PARTS, Context, row_name
 
 #: The class and the number of a row's events.
 Rows = Mapping[str, tuple[str, int]]

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Callable
 
 from lowlat.measure.causes.capture import GapTimes
-from lowlat.measure.causes.context import LOST, Context
-from lowlat.measure.causes.ftrace import TraceEvent
 from lowlat.measure.causes.timeline import Contexts, Stretch
+from lowlat.trace.context import LOST, Context
+from lowlat.trace.ftrace import TraceEvent
 
 #: No event of the kernel: the hardware or the hypervisor took the time.
 HARDWARE = ("hardware-or-hypervisor", "no kernel event")

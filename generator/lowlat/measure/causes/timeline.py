@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.measure.causes.capture import ClockPair
-from lowlat.measure.causes.context import ARM_IPI, LOST, Context, entered
-from lowlat.measure.causes.ftrace import TraceEvent, parse_switch
-from lowlat.measure.causes.senders import Senders
 from lowlat.measure.causes.wakers import Wakers
+from lowlat.trace.clock import ClockPair
+from lowlat.trace.context import ARM_IPI, LOST, Context, entered
+from lowlat.trace.ftrace import TraceEvent, parse_switch
+from lowlat.trace.senders import Senders
 
 #: Events inside a context that name the function that ran in it.
 _NAMING = {

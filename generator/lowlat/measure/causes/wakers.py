@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Optional
 
-from lowlat.measure.causes.ftrace import STACK, TraceEvent, calls
-from lowlat.measure.causes.senders import doer
+from lowlat.trace.ftrace import STACK, TraceEvent, calls
+from lowlat.trace.senders import doer
 
 _WOKEN = re.compile(r"comm=((?:migration|cpuhp)/\d+) pid=")
 
