@@ -31,6 +31,35 @@ def imported(tree: ast.Module) -> Iterator[str]:
             yield node.module
 
 
+@pytest.mark.parametrize(
+    ("module", "other", "contract"),
+    [
+        ("boot/status.py", "claim", "What plans, boots and verifies does not know"),
+        ("verify/ticks.py", "measure.causes", "What plans, boots and verifies does not know"),
+        ("claim/pair.py", "plan", "What measures, claims and shows does not know"),
+        ("present/tables.py", "verify", "What measures, claims and shows does not know"),
+        ("figures/pooling.py", "claim", "Data flows one way"),
+        ("trace/clock.py", "measure", "Data flows one way"),
+    ],
+)
+def test_an_import_over_a_wall_is_refused(
+    module: str, other: str, contract: str, tmp_path: Path
+) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "lowlat", ignore=shutil.ignore_patterns("__pycache__"))
+    planted = tmp_path / "lowlat" / module
+    planted.write_text(f"{planted.read_text('utf-8')}\nimport lowlat.{other}\n")
+    program = "import sys; from importlinter.cli import lint_imports_command as run; run()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--no-cache", str(ROOT / "setup.cfg")],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    broken = [line for line in done.stdout.splitlines() if line.endswith("BROKEN")]
+    assert done.returncode == 1 and any(line.startswith(contract) for line in broken), done
+
+
 def test_no_module_lies_outside_a_room() -> None:
     assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py", "__main__.py", "cli.py"}
 
