@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import pty
@@ -186,10 +187,31 @@ def test_too_little_memory_is_one_line() -> None:
     for kib in range(least, 400_000, 1_000):
         done = within(kib, "plan", "--root", "/nowhere", "--json")
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
-        told.add(done.stderr)
+        told.add(done.stderr.split(": ")[1])
         if "no such folder" in done.stderr:
             break
     assert len(told) <= 3
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        ImportError("libblas.so.3: failed to map segment"),
+        SystemError("error return without exception set"),
+        SyntaxError("expected ':'"),
+        OSError(errno.ENOMEM, "Cannot allocate memory", "/usr/lib/python3"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_an_import_raises_for_lack_of_memory_is_one_line(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(name: str) -> None:
+        raise error
+
+    monkeypatch.setattr("importlib.import_module", load)
+    assert in_this_process("plan").refused()
 
 
 def test_errors_that_cannot_be_written_keep_their_status() -> None:

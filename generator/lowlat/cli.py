@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
+from types import ModuleType
 from typing import Any, Callable, NoReturn, Optional, TextIO, cast
 
 from lowlat import __version__
@@ -99,7 +100,7 @@ def _discard(stream: TextIO) -> None:
 
 def _run(argv: list[str]) -> int:
     if not argv:
-        return int(importlib.import_module("lowlat.verbs.status").standing())
+        return int(_load_verb("status").standing())
     if argv[0] == "help" and argv[1:]:
         argv = [argv[1], "--help"]
     if argv[0] in ("-h", "--help", "help"):
@@ -112,12 +113,23 @@ def _run(argv: list[str]) -> int:
         raise Refused(f"{argv[0][:40]} stands before the verb", hint="lowlat-gen VERB [options]")
     if argv[0] not in VERBS:
         raise Refused(f"there is no verb '{argv[0][:40]}'", hint=_meant(argv[0][:40]))
-    module = importlib.import_module(f"lowlat.verbs.{argv[0]}")
+    module = _load_verb(argv[0])
     try:
         args = arguments(argv[0], argv[1:])
     except SystemExit:
         return 0  # the help was printed
     return int(module.main(args))
+
+
+def _load_verb(name: str) -> ModuleType:
+    """The verb's module. Raises ImportError or MemoryError; Python itself raises anything for lack
+    of memory: SyntaxError, SystemError, an OSError of a folder."""
+    try:
+        return importlib.import_module(f"lowlat.verbs.{name}")
+    except (ImportError, MemoryError):
+        raise
+    except Exception as error:
+        raise ImportError(str(error)) from error
 
 
 def _meant(word: str) -> str:
