@@ -73,8 +73,8 @@ def judge_program(program: str, env: Optional[Mapping[str, str]] = None) -> str:
 
 
 def _is_ours(path: str) -> bool:
-    """Whether it is the interpreter that runs this, or lies beside a lowlat that others can change:
-    its user chose to run that."""
+    """Whether the program is the interpreter that runs this, or is in the same folder as a lowlat
+    that others can change: its user chose to run that."""
     beside = (Path(each).absolute().parent for each in (sys.argv[0], sys.executable))
     ours = any(folder in Path(path).absolute().parents for folder in (*beside, _PACKAGE))
     return path == sys.executable or (ours and not trust.held(str(_PACKAGE)))
@@ -254,7 +254,8 @@ def exec_program(argv: Sequence[str]) -> NoReturn:
 
 
 def exec_judged(argv: Sequence[str]) -> NoReturn:
-    """The same for a program that nobody named. Raises Refused as start() does."""
+    """Replace this process with a program that the user did not name. Raises Refused as start()
+    does."""
     exec_program([judge_program(argv[0]), *argv[1:]])
 
 

@@ -47,7 +47,7 @@ def read(root: Root) -> Optional[WayBack]:
 
 
 def _replaced(root: Root, plan: str) -> Sequence[str]:
-    """The words that the step replaced, while lowlat's record tells them."""
+    """The words that the step replaced; () if lowlat's record of them is gone."""
     with suppress(LowlatError):
         stored = next((each for each in decision.all_stored(root) if each.id == plan), None)
         return by_hand.replaced_words(root, stored) if stored else ()

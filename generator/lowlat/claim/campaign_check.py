@@ -24,7 +24,7 @@ NOT_REGISTERED = "not pre-registered"
 
 def compare_registered(*arms: Arm, named: Optional[Path] = None) -> Comparison:
     """The comparison of these arms, held against their campaign: the one in the ``named`` file, or
-    the one that lies beside the runs. Raises Refused as compare() and WrittenDown.of() do."""
+    the one in the folder of the runs. Raises Refused as compare() and WrittenDown.of() do."""
     if len(arms) == 1:
         return compare(*arms)
     written = WrittenDown.of([run for arm in arms for run in arm.runs], named)

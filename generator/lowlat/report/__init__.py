@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The claim: runs before against runs after, as text, Markdown and ``lowlat.report/1``."""
+"""Runs as tables for notebooks (packaging/doc/statistics.md)."""
 
 from lowlat.figures.tables_for_notebooks import load
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The clock of a run beside the clock of the kernel's trace."""
+"""The clock of the kernel's trace in ticks of a run's clock."""
 
 from dataclasses import dataclass
 

@@ -37,7 +37,7 @@ def reads_folder(root: Root, mkconfig: str) -> bool:
 
 
 def check(root: Root, mkconfig: str) -> None:
-    """Raises Refused if the shell cannot read a file of these, as far as its text tells."""
+    """Raises Refused if one of GRUB's settings files has an error that the shell would stop at."""
     for path in settings_files(root, mkconfig):
         text = root.read(path) or ""
         why = _syntax_error(root, text)
